@@ -59,9 +59,9 @@ static inline bool hp_failing(int cpu)
 }
 
 /*
- * Does what start_over() does, for all CPUs, and makes no callback fail. hotplug/target
- * is written too, because a CPU that a write to that file took offline still has 1 in
- * cpuN/online, natively too.
+ * Does what start_over() does, for all CPUs, and takes back the failures that hp_fail()
+ * has asked for. hotplug/target is written too, because a CPU that a write to
+ * hotplug/target took offline still has 1 in cpuN/online, natively too.
  */
 static inline int start_over_all(void)
 {

@@ -20,9 +20,10 @@
 #define PATIENCE_MS 10000
 
 /*
- * How much longer a native cycle may take, in ns, if the busy tasks are in a cpuset. A cycle
- * has several grace periods, whose lengths differ by tens of milliseconds; a wait for the
- * mmap lock of a task that runs hold() takes more than a second.
+ * In a cycle VICTIM goes and comes back. Beside busy tasks in a cpuset a native cycle may
+ * take one and a half times as long as beside busy tasks in no cpuset, and this many ns
+ * more. A cycle has several grace periods, whose lengths differ by tens of milliseconds.
+ * A wait for the mmap lock of a task that runs hold() takes more than a second.
  */
 #define NATIVE_SPREAD_NS 100000000
 
@@ -155,7 +156,10 @@ FIXTURE_TEARDOWN(cpusets)
 	EXPECT_EQ(0, start_over());
 }
 
-/* Moves the cpusets to the version of control groups that is mounted at @root. */
+/*
+ * Moves the cpusets to version 1 or 2 of control groups, whose mount point is @root.
+ * Returns false if that is not possible.
+ */
 static bool have(struct crew *crew, const char *root)
 {
 	bool v1 = !strcmp(root, V1);
@@ -168,7 +172,7 @@ static bool have(struct crew *crew, const char *root)
 	return true;
 }
 
-/* Starts a task in @group, or in no group. Returns NULL if that fails. */
+/* Starts a task in @group, or in no group if @group is NULL. Returns NULL on an error. */
 static struct task *start(struct crew *crew, const char *group,
 			  void (*run)(struct slot *slot), long value)
 {
@@ -192,7 +196,7 @@ static struct task *start(struct crew *crew, const char *group,
 }
 
 /*
- * Returns how long VICTIM takes to go and to come, in ns, or -1 if a request failed. The
+ * Returns how long VICTIM takes to go and to come, in ns, or -1 on an error. The
  * result is the shortest time of several cycles: if the tasks of this test held up
  * requests, all cycles would be longer, while a grace period, for which a native request
  * waits, is sometimes longer and sometimes shorter.
@@ -451,8 +455,8 @@ TEST_F_TIMEOUT(cpusets, only_isolated_cpus_stay, 120)
 }
 
 /*
- * Expects that @cpus are online, and that this task can move to each of these CPUs but
- * CPU 0, which is not tried because it may be in a partition.
+ * Expects that @cpus and no other CPUs are online, and that this task can move to each of
+ * @cpus but CPU 0, which is not tried because it may be in a partition.
  */
 static void expect_usable(struct __test_metadata *_metadata, const char *kind,
 			  const char *cpus)

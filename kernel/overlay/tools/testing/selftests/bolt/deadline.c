@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SCHED_DEADLINE: a CPU whose bandwidth is promised does not go offline, and
- * promises are counted as natively, whichever CPUs come and go.
+ * SCHED_DEADLINE: an offline request is refused if the CPUs that stay could not give the
+ * bandwidth that is promised; and promises are counted as natively, whichever CPUs come
+ * and go.
  */
 #define _GNU_SOURCE
 #include "cpus.h"
@@ -90,7 +91,10 @@ static int start(struct crew *crew, int percent)
 	return err;
 }
 
-/* Returns for how many deadline tasks of 10 per cent each there is room. */
+/*
+ * Starts deadline tasks of 10 per cent each until the kernel refuses one, and ends all
+ * tasks of @crew. Returns how many deadline tasks @crew had.
+ */
 static int room(struct crew *crew)
 {
 	int n;
@@ -125,7 +129,10 @@ TEST_F_TIMEOUT(deadline, promised_bandwidth_is_a_veto, 600)
 	int nr = sysconf(_SC_NPROCESSORS_ONLN), native, bolt;
 
 	ASSERT_GT(nr, 1);
-	/* With many CPUs the test leaves out some numbers that are far from the limit. */
+	/*
+	 * @n is the number of deadline tasks. With many CPUs the test leaves out some
+	 * numbers that are far below the number of tasks that still fit.
+	 */
 	for (int n = 1; n <= nr; n += n < nr - nr / 8 - 8 ? nr / 8 : 1) {
 		bool live = true;
 
@@ -148,7 +155,10 @@ TEST_F_TIMEOUT(deadline, promised_bandwidth_is_a_veto, 600)
 		EXPECT_EQ(-EBUSY, native);
 }
 
-/* Compares how many tasks are admitted at every point of a cycle. */
+/*
+ * Compares how many deadline tasks are admitted natively and with Bolt: while VICTIM is
+ * online, offline, and back online.
+ */
 TEST_F_TIMEOUT(deadline, bandwidth_is_counted_as_natively, 600)
 {
 	int native[3];
@@ -175,7 +185,10 @@ TEST_F_TIMEOUT(deadline, bandwidth_is_counted_as_natively, 600)
 	EXPECT_EQ(native[2], room(&self->crew));
 }
 
-/* Compares how many tasks are admitted after several cycles while deadline tasks exist. */
+/*
+ * Compares how many deadline tasks are admitted, natively and with Bolt, after VICTIM has
+ * gone and come back several times beside a deadline task.
+ */
 TEST_F_TIMEOUT(deadline, promises_outlive_cycles, 600)
 {
 	int native;
@@ -265,7 +278,7 @@ static bool asleep_on(const struct task *task, int cpu)
 /*
  * When the CPU on which a deadline task sleeps has gone, the CPUs of the task's cpuset
  * change. Linux 6.12 and 7.3 without the patches of Bolt then divide by zero, if no
- * domain has the CPU any more.
+ * domain has the CPU that has gone any more, and no CPU is isolated.
  */
 TEST_F_TIMEOUT(deadline, cpuset_of_a_sleeper_shrinks, 600)
 {

@@ -2,11 +2,11 @@
 /*
  * A rule says which offline requests SCHED_DEADLINE refuses: in each root domain that a
  * request takes CPUs from, what has been promised to the tasks of the domain and to the
- * servers of the CPUs that stay must fit into what these CPUs can give. The test applies
- * the rule to what the test has done and what user space can read, and the kernel must
- * give the same answer, whatever has made the kernel count promises anew or forget
- * promises. BOLT_CASES=N sets how many random cases there are, BOLT_SEED=N repeats a run;
- * the seed is printed.
+ * servers of the CPUs that stay must fit into what these CPUs can give, unless
+ * sched_rt_runtime_us sets no limit. The test applies the rule to what the test has done
+ * and what user space can read, and the kernel must give the same answer, whatever has
+ * made the kernel count promises anew or forget promises. BOLT_CASES=N sets how many
+ * random cases there are, BOLT_SEED=N repeats a run; the seed is printed.
  */
 #define _GNU_SOURCE
 #include <sys/mount.h>
@@ -311,7 +311,8 @@ static void member_end(struct model *m, int i)
 	/*
 	 * The kernel gives the task's share back when its zero-lag time is over. If
 	 * the kernel counts anew before that, the share is given back twice,
-	 * natively too, and no task is admitted until the kernel counts anew again.
+	 * natively too. The sum of all shares may then fall below 0 and wrap: no
+	 * task is admitted until the kernel counts anew again.
 	 */
 	wait_ms(3 * PERIOD_NS / 1000000);
 }
@@ -329,7 +330,10 @@ static void do_start(struct model *m)
 	member_start(m, m->groups ? roll(m, GROUPS + 1) : TOP, 50 + roll(m, 850));
 }
 
-/* Promises so much that one server more or less decides how many CPUs may go. */
+/*
+ * Promises about as much as a random number of CPUs can give, so that one server more or
+ * less may decide how many CPUs may go.
+ */
 static void do_fill(struct model *m)
 {
 	uint64_t promised, room, server_share = share_of(50, 1000);
@@ -403,8 +407,8 @@ static cpus_t some_of(struct model *m, cpus_t set)
 
 /*
  * Makes a group a partition, or makes a partition a plain group. The CPUs are chosen
- * while the group is no partition, and are online: other orders make Linux 6.12 warn of
- * its own counts (nr_subparts) and of partitions that overlap, without Bolt too.
+ * while the group is no partition, and are online: otherwise Linux 6.12 warns of its own
+ * counts (nr_subparts) and of partitions that overlap, without Bolt too.
  */
 static void do_group(struct model *m)
 {
@@ -485,8 +489,8 @@ static bool break_one(struct model *m, cpus_t set, int *cpu)
 }
 
 /*
- * Leaves out one CPU of a domain that would have no CPU left, unless the request will be
- * refused: when a partition has no CPU left, Linux 6.12 warns of nr_subparts, without
+ * Leaves out one CPU of each domain that would have no CPU left, unless the request will
+ * be refused: when a partition has no CPU left, Linux 6.12 warns of nr_subparts, without
  * Bolt too.
  */
 static cpus_t leave_some(const struct model *m, cpus_t down)
@@ -580,8 +584,9 @@ static void one_case(struct __test_metadata *_metadata, struct model *m, int nr)
 	}
 	m->refused++;
 	/*
-	 * A request that leaves only CPUs of partitions may be refused at admission
-	 * already, before sched:active compares the promises.
+	 * A request that leaves only CPUs isolated at boot is refused at admission
+	 * already, before sched:active compares the promises. If partitions have all
+	 * CPUs that stay, these may be such CPUs.
 	 */
 	ASSERT_TRUE(strstr(last, "state=sched:active errno=16") ||
 		    (!(m->cpus[TOP] & ~down) && strstr(last, "state=admission errno=16")))

@@ -115,7 +115,7 @@ FIXTURE_TEARDOWN(domains)
 	EXPECT_EQ(0, start_over());
 }
 
-/* Whether a rebuild of domains is pending: 1 or 0, or -1 if bolt/stats does not say so. */
+/* Whether a rebuild of domains is pending: 1 or 0, or -1 if bolt/stats does not tell. */
 static int put_off(void)
 {
 	char text[4096], *at;
@@ -201,8 +201,8 @@ static int probe(const char *root, int group)
 	int err;
 
 	/*
-	 * The task must have run since it moved to the group; until then the kernel
-	 * counts the task in its old group.
+	 * The task must have run since it moved to the group: until then the kernel
+	 * may look at the root domain of the CPU on which the task ran before.
 	 */
 	while (!child)
 		wait_ms(1);
@@ -486,8 +486,8 @@ TEST_F_TIMEOUT(domains, critical_is_sync, 120)
 }
 
 /*
- * Reserves all bandwidth for deadline tasks, tries to take VICTIM offline, and returns
- * the error.
+ * Starts deadline tasks until the kernel refuses one, tries to take VICTIM offline, and
+ * returns 0 or the error of that request.
  */
 static int full_offline(struct __test_metadata *_metadata)
 {
@@ -584,7 +584,7 @@ struct placed {
 
 #define FALLBACK "select_fallback_rq"
 
-/* Makes an instance of the tracer, with which no setting of another instance changes. */
+/* Makes an instance of the tracer, so that settings of other instances do not change. */
 static bool trace(void)
 {
 	static const char * const events[] = { "sched_wakeup", "sched_wakeup_new" };
@@ -663,7 +663,7 @@ static void place(struct __test_metadata *_metadata, struct placed *placed,
 		children[i] = fork();
 		if (children[i])
 			continue;
-		/* All tasks sleep on the CPU that goes, and are woken at the same time. */
+		/* All workers sleep on the CPU that goes, and are woken together. */
 		prctl(PR_SET_NAME, TASK);
 		pin(0, VICTIM);
 		close(go[1]);
@@ -731,8 +731,8 @@ TEST_F_TIMEOUT(domains, placement, 240)
 		SKIP(return, "no events of the scheduler, or no function tracer");
 	}
 	/*
-	 * Native rounds alternate with rounds of Bolt, because the result of one round
-	 * depends on where its tasks began.
+	 * The result of one round depends on where its tasks began. So there are several
+	 * native rounds and as many rounds of Bolt, in turn.
 	 */
 	for (int i = 0; i < PLACINGS; i++) {
 		ASSERT_EQ(0, enable(false));

@@ -15,8 +15,8 @@
 #include "../kselftest.h"
 
 /*
- * Returns the value of @name, or @usual if it is not set. Ends the test if the value is
- * no number.
+ * Returns the value of the environment variable @name, or @usual if @name is not set.
+ * Ends the test if the value is no number, or is negative.
  */
 static inline unsigned long long env_number(const char *name, unsigned long long usual)
 {

@@ -17,7 +17,7 @@
 
 #define GROUP GROUP_DIR "bolt-faults"
 
-/* All that can be seen after a request. */
+/* What the test looks at after a request. */
 struct outcome {
 	int armed;		/* 0: the state can fail; else the error that says why not */
 	bool met;		/* whether the failure has happened */
@@ -25,7 +25,7 @@ struct outcome {
 	bool online;
 	char effective[2][TEXT_MAX];
 	char parked[TEXT_MAX];
-	char last[TEXT_MAX];	/* line of last_error without the batch's number */
+	char last[TEXT_MAX];	/* last line of last_error, without the batch's number */
 	struct events events;
 	struct tree tree;
 };
@@ -150,7 +150,8 @@ static void compare(struct __test_metadata *_metadata, const char *name,
 	/*
 	 * Natively a CPU enters the maps of shared caches when it starts, and stays in
 	 * the maps if its bring-up fails later. With Bolt a parked CPU enters the maps
-	 * only when the CPU is up. So the test does not compare these maps.
+	 * only when the CPU is up. So after a bring-up that has failed the test does not
+	 * compare these maps.
 	 */
 	if (native->err && !native->online) {
 		tree_drop(&native->tree, "/shared_cpu_");

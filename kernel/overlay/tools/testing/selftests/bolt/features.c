@@ -20,7 +20,7 @@
 /*
  * The kernel tells a program about the machine's features when the program starts. So the
  * test starts this program once more, and the new process prints the features and ends.
- * The process does not use getauxval(), whose answer the C library has changed.
+ * The process does not use getauxval(), whose answer glibc has changed.
  */
 static void __attribute__((constructor)) features_tell(void)
 {

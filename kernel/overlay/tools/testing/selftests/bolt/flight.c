@@ -2,8 +2,8 @@
 /*
  * Interrupts that are in flight to a CPU that goes are handled once each, on a CPU that
  * is online, whatever happens next to the CPU that goes; and free_irq() returns. A module
- * of the lab sends interrupts to CPUs in the stop in which the CPUs go, and with Bolt also
- * shortly after the stop.
+ * of the lab sends interrupts to CPUs in the stop (stop_machine()) in which the CPUs go,
+ * and with Bolt also shortly after the stop.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -20,8 +20,9 @@
 #define LAST 3
 
 /*
- * A CPU that has gone looks for interrupts in flight. A test waits for this time, so that
- * the look is over: the look takes less time, even on kernels with many checks.
+ * With Bolt a CPU that has gone looks for interrupts in flight. A test waits for this
+ * time, so that the look is over: the look takes less time, even on kernels with many
+ * checks.
  */
 #define LOOKED_MS 50
 
@@ -139,7 +140,10 @@ TEST_F_TIMEOUT(flight, back_at_once, 300)
 	}
 }
 
-/* The interrupts move to CPUs that go as well; with Bolt the first CPU may not have looked yet. */
+/*
+ * The interrupts move to CPUs that go as well. With Bolt the CPU that went first may not
+ * have looked for interrupts yet when the next CPU goes.
+ */
 TEST_F_TIMEOUT(flight, moved_again, 300)
 {
 	for (int cpu = VICTIM; cpu <= LAST; cpu++)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes to every file of Bolt, at many offsets and lengths: well-formed texts, almost
- * well-formed texts, cut texts and random texts. A text that the documented grammar
- * refuses is refused with the documented errno, and changes nothing; a text that the
- * grammar allows does what the text says, or is refused for a documented reason; a read
- * returns the piece that was asked for. BOLT_FUZZ=N sets how many texts are made up, or
- * BOLT_SECONDS=N for how long; BOLT_SEED=N repeats a run; the seed is printed.
+ * Writes to every file of Bolt and of cpu1/hotplug, at many offsets and lengths: texts
+ * that are well-formed, almost well-formed, cut or random. A text that the documented
+ * grammar refuses is refused with the documented errno, and changes nothing; a text that
+ * the grammar allows does what the text says, or is refused for a documented reason; a
+ * read returns the piece that was asked for. BOLT_FUZZ=N sets how many texts are made
+ * up, or BOLT_SECONDS=N for how long; BOLT_SEED=N repeats a run; the seed is printed.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -89,7 +89,7 @@ struct meaning {
 	unsigned long long number;
 	long long value;
 	int word;			/* the index in choices or override_words */
-	bool skip;			/* true if the text must not be written */
+	bool skip;			/* ignored by the kernel, or not to be written */
 };
 
 static unsigned int roll(struct fuzz *f, unsigned int below)
@@ -180,7 +180,7 @@ static int refusal(struct fuzz *f, const struct file *file, const char *text,
 	int err = 0;
 
 	memset(m, 0, sizeof(*m));
-	/* sysfs refuses to open a file that takes no text; debugfs lets root open the file. */
+	/* sysfs refuses to open a read-only file for writing; debugfs lets root do so. */
 	if (file->kind == NOTHING && strncmp(file->path, DEBUG_DIR, strlen(DEBUG_DIR)))
 		return -EACCES;
 	if (at < 0 || at > LLONG_MAX - (long long)len)
@@ -336,7 +336,7 @@ static bool check_taken(struct fuzz *f, const struct file *file,
 			return wrong(f, "the file does not have %llu", m->number);
 		break;
 	case OVERRIDE:
-		/* bolt/states shows "!" beside a state with a word other than "default". */
+		/* In bolt/states "!" shows that a word other than "default" applies. */
 		if (is_listed(f, m->number) && is_overridden(f->texts[1], m->number) == !m->word)
 			return wrong(f, "bolt/states shows another word for state %llu", m->number);
 		snprintf(text, sizeof(text), "%llu default", m->number);
@@ -643,7 +643,7 @@ static size_t draw_text(struct fuzz *f, const struct file *file, char *text)
 		if (roll(f, 2))
 			text[len++] = joins[roll(f, sizeof(joins))];
 		return len + draw_right(f, file, text + len);
-	case 7:		/* as long as a text may be, or longer */
+	case 7:		/* filled up, perhaps beyond the longest text that a file takes */
 		more = draw_length(&f->seed, f->world.page);
 		if (more > len)
 			memset(text + len, roll(f, 2) ? ' ' : file->kind == MASK ? 0 :
@@ -795,7 +795,7 @@ TEST_F_TIMEOUT(fuzz, made_up, 7200)
 		at = draw_offset(f);
 		ASSERT_TRUE(try(f, file, f->buf, len, at))
 			say(_metadata, f, file, f->buf, len, at);
-		/* Enables Bolt soon, because while disabled Bolt refuses most texts. */
+		/* Enables Bolt soon, because while disabled Bolt refuses all requests. */
 		if (!f->enabled && !roll(f, 8)) {
 			ASSERT_EQ(0, enable(true));
 			f->enabled = true;
@@ -811,9 +811,9 @@ TEST_F_TIMEOUT(fuzz, made_up, 7200)
 static struct fuzz *shared;
 
 /*
- * A malformed text is refused as always. What a well-formed text does depends on the
- * states in which other writers have left the CPUs. The kernel's own files get no
- * well-formed text, which would make requests of other writers fail.
+ * A malformed text is refused as always, or because Bolt is disabled. What a well-formed
+ * text does depends on the states in which other writers have left the CPUs. The kernel's
+ * own files get no well-formed text, which would make requests of other writers fail.
  */
 static bool try_among_others(struct fuzz *f, const struct file *file,
 			     const char *text, size_t len, off_t at)

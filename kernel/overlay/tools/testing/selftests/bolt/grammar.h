@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The documented meaning of texts for files of Bolt that do not take CPUs. */
+/*
+ * The meaning of texts for files that take no CPUs: files of Bolt, as documented, and the
+ * kernel's own hotplug/target and hotplug/fail.
+ */
 #ifndef SELFTESTS_BOLT_GRAMMAR_H
 #define SELFTESTS_BOLT_GRAMMAR_H
 

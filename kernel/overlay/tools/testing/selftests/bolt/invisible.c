@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User space cannot tell a parked CPU from one that is natively offline. The test records
- * all that can be seen of CPUs after a native request, after a request of Bolt and after
- * settling, and compares the records. Tables in this file and in tree.h list what the
- * comparison leaves out, with the reason.
+ * User space cannot tell a parked CPU from one that is natively offline, except by the
+ * lines in known[]. The test records what files and system calls tell of CPUs after a
+ * native request, after a request of Bolt and after settling, and compares the records.
+ * Tables in this file and in tree.h list what the comparison leaves out, with the reason.
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>

@@ -39,7 +39,10 @@ static int fail(struct worker *worker, const char *what, long value)
 	return -1;
 }
 
-/* Moves this task to @cpu if that CPU is online. With -1, the task may run on all CPUs. */
+/*
+ * Moves this task to @cpu if that CPU is online. With -1, the task may run on all CPUs of
+ * the test.
+ */
 static void move_to(int cpu)
 {
 	if (cpu >= 0)

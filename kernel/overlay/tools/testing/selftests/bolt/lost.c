@@ -107,7 +107,7 @@ static void look_at(const struct world *world, struct look *look)
 	}
 }
 
-/* Counts the uevents of each CPU that have arrived, of both kinds. */
+/* Counts, for each CPU, the uevents "online" and "offline" that have arrived. */
 static void cpu_events(int fd, int online[SETS_MAX], int offline[SETS_MAX])
 {
 	char text[8192];
@@ -279,7 +279,7 @@ TEST_F_TIMEOUT(lost, and_found_natively, 300)
 	EXPECT_EQ(0, run_on(a));
 }
 
-/* The request that failed first is made again, and succeeds. */
+/* The request in which the CPU was lost is made again, and succeeds. */
 TEST_F_TIMEOUT(lost, and_gone, 300)
 {
 	cpus_t both = CPU(self->bench.cpus[FIRST]) | CPU(self->bench.cpus[SECOND]);
@@ -297,8 +297,8 @@ TEST_F_TIMEOUT(lost, and_gone, 300)
 }
 
 /*
- * The CPU goes by cpuN/online, which says already that the CPU is offline, so there is no
- * second event.
+ * The lost CPU is taken offline by a write to cpuN/online. The file says already that the
+ * CPU is offline, so there is no second event.
  */
 TEST_F_TIMEOUT(lost, and_gone_alone, 300)
 {
@@ -320,7 +320,7 @@ TEST_F_TIMEOUT(lost, and_gone_alone, 300)
 	}
 }
 
-/* The CPU is ejected, on machines that can run on without it. */
+/* The lost CPU is ejected, only if BOLT_EJECT is set: the CPU does not come back. */
 TEST_F_TIMEOUT(lost, and_ejected, 300)
 {
 	int a = self->bench.cpus[FIRST];
@@ -429,7 +429,7 @@ TEST_F_TIMEOUT(lost, by_smt_control, 300)
 	EXPECT_EQ(0, run_on(a));
 }
 
-/* A CPU that suspend could not put back is brought up with the other CPUs. */
+/* A CPU that suspend could not put back is brought up by the thaw that follows. */
 TEST_F_TIMEOUT(lost, by_suspend, 300)
 {
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];
@@ -465,8 +465,8 @@ static int stubborn(const char *what, cpus_t cpus)
 }
 
 /*
- * The tests "stubborn" use a module of the lab, whose callbacks can fail several times in a
- * request; hotplug/fail makes only one callback fail, once.
+ * The tests "stubborn" use a module of the lab, whose callbacks can fail several times in
+ * a request; hotplug/fail makes only one callback of a CPU fail, once.
  */
 FIXTURE(stubborn) {
 	struct bench bench;
@@ -682,9 +682,9 @@ static bool is_dead(const struct hp_state *state)
 /*
  * Callbacks of two CPUs are made to fail: the callback of one CPU makes the request fail,
  * and in the undo the callback of the other CPU fails, so that the other CPU is lost. For
- * the CPU that is to be lost the test tries every state, for the CPU that fails first only
- * some states. Either CPU may have the lower number, and requests take CPUs offline as
- * well as online.
+ * the CPU that is to be lost the test tries every state that may fail, for the CPU that
+ * fails first only some states. Either CPU may have the lower number, and requests take
+ * CPUs offline as well as online.
  */
 FIXTURE(pairs) {
 	struct bench bench;

@@ -43,7 +43,7 @@ FIXTURE_SETUP(memory)
 		SKIP(return, "%s", why);
 	self->page = sysconf(_SC_PAGESIZE);
 	ASSERT_EQ(0, start_over());
-	/* The settle delay is so long that only the test settles CPUs. */
+	/* The settle delay is longer than any test: the test itself settles CPUs. */
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1000000"));
 	ASSERT_EQ(0, enable(true));
 }

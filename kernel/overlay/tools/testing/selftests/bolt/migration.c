@@ -151,8 +151,8 @@ static struct task *start(struct crew *crew, const struct kind *kind)
 }
 
 /*
- * Returns how many tasks are ready to run on @cpu, which is offline: such a task waits
- * for ever.
+ * Returns how many tasks are ready to run on @cpu, which is offline: such a task would
+ * wait until the CPU is back.
  */
 static int waiting_on(int cpu)
 {

@@ -12,7 +12,10 @@
 /* The period of a deadline task in tests for which any period will do. */
 #define DEADLINE_NS 100000000ULL
 
-/* The limit of the bandwidth of all deadline tasks, in us of each sched_rt_period_us. */
+/*
+ * How much of a CPU may be promised to deadline tasks on average over the CPUs of a root
+ * domain, in us of each sched_rt_period_us.
+ */
 #define RT_RUNTIME "/proc/sys/kernel/sched_rt_runtime_us"
 
 /*
