@@ -208,7 +208,6 @@ def row(target: Arch, setting: str, variant: str, cpus: int, nodes: int, more: s
 
     ``more`` are further words of the element's command.
     """
-    memory = boots.table()["memory"]
     return Row(
         line=(
             f"./bolt boot-bench --arch {target.name} --setting {setting} --cpus {cpus} "
@@ -217,7 +216,7 @@ def row(target: Arch, setting: str, variant: str, cpus: int, nodes: int, more: s
         more=elements.JSON,
         group=f"{target.name} {setting}",
         seconds=TIMEOUT * (2 + BASES),
-        memory=int(memory.removesuffix("G")) * 1024 + elements.EMULATOR,
+        memory=Machine(memory=boots.table()["memory"]).mebibytes + elements.EMULATOR,
     )
 
 

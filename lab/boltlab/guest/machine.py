@@ -5,6 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from boltlab.errors import BoltError
+
+MEBIBYTES = {"M": 1, "G": 1024}
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -31,6 +35,14 @@ class Machine:
     features: str = ""
     lacks: tuple[str, ...] = ()
     suspends: bool = False
+
+    @property
+    def mebibytes(self) -> int:
+        """Return the memory's size in MiB; raise BoltError if ``memory`` is no such size."""
+        number, unit = self.memory[:-1], self.memory[-1:]
+        if not number.isdecimal() or unit not in MEBIBYTES:
+            raise BoltError(f"'{self.memory}' is no size of memory such as 512M or 2G")
+        return int(number) * MEBIBYTES[unit]
 
 
 KEYS = tuple(entry.name for entry in fields(Machine))

@@ -52,7 +52,6 @@ BOUND = (
     *("-object", "filter-buffer,id=bounds,netdev=bound,interval=50"),
 )
 BLOCK = 512
-MEBIBYTES = {"M": 1, "G": 1024}
 DISK = 512 << 20  # bytes of a scratch disk, which is a sparse file
 # The only address that a guest's network card reaches: an echo server.
 ECHO = "restrict=on,guestfwd=tcp:10.0.2.100:7-cmd:cat"
@@ -270,12 +269,9 @@ def numa(machine: Machine) -> list[str]:
     """
     if machine.nodes == 1:
         return []
-    if machine.cpus % machine.nodes or machine.memory[-1:] not in MEBIBYTES:
-        raise BoltError(
-            f"{machine.cpus} CPUs and {machine.memory} do not fill {machine.nodes} nodes"
-        )
-    size = int(machine.memory[:-1]) * MEBIBYTES[machine.memory[-1]]
-    share, rest = divmod(size, machine.nodes)
+    if machine.cpus % machine.nodes:
+        raise BoltError(f"{machine.cpus} CPUs do not fill {machine.nodes} nodes")
+    share, rest = divmod(machine.mebibytes, machine.nodes)
     each = machine.cpus // machine.nodes
     args = []
     for node in range(machine.nodes):

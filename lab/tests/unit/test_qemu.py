@@ -323,8 +323,10 @@ def test_command_lines(fake: Path) -> None:
     )
     with pytest.raises(BoltError, match="4 CPUs cannot be divided into cores of 3 threads"):
         qemu.command(Guest(X86, Path("image"), (), machine=Machine(threads=3)), initrd)
-    with pytest.raises(BoltError, match="4 CPUs and 1G do not fill 3 nodes"):
+    with pytest.raises(BoltError, match="4 CPUs do not fill 3 nodes"):
         qemu.command(Guest(ARM, Path("image"), (), machine=Machine(nodes=3)), initrd)
+    with pytest.raises(BoltError, match="'1T' is no size of memory such as 512M or 2G"):
+        qemu.command(Guest(ARM, Path("image"), (), machine=Machine(nodes=2, memory="1T")), initrd)
     with pytest.raises(BoltError, match="unknown accelerator 'warp'"):
         qemu.command(Guest(X86, Path("image"), (), machine=Machine(accel="warp")), initrd)
 
