@@ -261,14 +261,13 @@ def planned(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str)
 
 def row(case: Case) -> Row:
     """Return a job array's element that runs ``case``."""
-    memory = case.config.machine.memory or case.story.scenario.machine.memory
     return Row(
         line=case.line(),
         more=LEDGER,
         group=f"{case.config.name} {case.arch}",
         seconds=case.timeout + STARTS,
-        cpus=1 if case.accel == "icount" else min(2, case.config.machine.cpus),
-        memory=round(float(memory[:-1]) * {"G": 1024, "M": 1}[memory[-1]]) + elements.EMULATOR,
+        cpus=1 if case.accel == "icount" else min(2, case.machine.cpus),
+        memory=case.machine.mebibytes + elements.EMULATOR,
     )
 
 

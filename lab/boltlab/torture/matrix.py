@@ -55,11 +55,6 @@ class Config:
     slow: float = 1
     ignored: tuple[str, ...] = ()
 
-    def sizes(self) -> dict[str, Any]:
-        """Return the SIZES of the machine that the row of the configuration gives."""
-        found = {key: getattr(self.machine, key) for key in SIZES}
-        return {key: size for key, size in found.items() if size}
-
     def is_of(self, series: str) -> bool:
         """Tell whether kernels of ``series`` can have the configuration."""
         return not self.series or series in self.series
@@ -136,6 +131,13 @@ class Case:
         return (self.config.name, self.arch, self.story.name)
 
     @property
+    def machine(self) -> Machine:
+        """Return the scenario's machine with ``accel`` and the configuration's SIZES."""
+        sizes = {key: getattr(self.config.machine, key) for key in SIZES}
+        given = {key: size for key, size in sizes.items() if size}
+        return replace(self.story.scenario.machine, accel=self.accel, **given)
+
+    @property
     def seconds(self) -> int:
         """Return ``{seconds}`` of the scenario's commands: seconds of the guest's time."""
         return self.story.seconds
@@ -167,11 +169,11 @@ class Case:
     def guest(self, kernel: Kernel) -> Guest:
         """Return the guest that does the run on ``kernel``."""
         arch, config, story = ARCHES[self.arch], self.config, self.story
-        wanted = story.scenario.changed(
+        wanted = replace(
+            story.scenario,
             commands=self.script(),
             kernel=config.kernel,
-            accel=self.accel,
-            **config.sizes(),
+            machine=self.machine,
             append=f"{story.scenario.append} {config.append}".strip(),
             timeout=round(self.timeout),
         )

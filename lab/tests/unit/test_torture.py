@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 import random
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +135,7 @@ def test_qemu_can_make_the_machine_of_each_run() -> None:
     for config in CONFIGS.values():
         for story in STORIES.values():
             if story.fits(config):
-                machine = replace(story.scenario.machine, **config.sizes())
+                machine = Case("x86_64", config, story, "icount", 1, 1).machine
                 assert qemu.numa(machine).count("-numa") == (
                     machine.nodes if machine.nodes > 1 else 0
                 )
