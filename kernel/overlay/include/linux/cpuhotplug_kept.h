@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How much memory a CPU keeps that its teardown would free. A CPU may be offline
- * while such a teardown is still pending; what the CPU keeps meanwhile can be counted.
+ * How much memory a CPU keeps that the teardown of a hotplug state would free.
+ * A CPU may be offline while such a teardown is still pending: a function that
+ * is passed to cpuhp_count_kept() counts what the CPU keeps meanwhile.
  */
 #ifndef _LINUX_CPUHOTPLUG_KEPT_H
 #define _LINUX_CPUHOTPLUG_KEPT_H

@@ -100,9 +100,9 @@ static int bolt_states_show(struct seq_file *m, void *unused)
 }
 
 /*
- * Returns a copy of all that one write() has brought, with a NUL at the end. The caller
- * frees the copy. The offset of the write is ignored, as in the text files of sysfs: a
- * program may keep the file open and write one line after the other.
+ * Returns a copy, which the caller frees, of all that one write() has brought, with a NUL
+ * at the end; an error if that is a page or more. The offset is ignored, as in text files
+ * of sysfs: a program may keep the file open and write one line after the other.
  */
 static char *bolt_take_text(const char __user *ubuf, size_t count)
 {
@@ -124,10 +124,10 @@ static int bolt_states_tell(enum cpuhp_state state, enum bolt_say say)
 }
 
 /*
- * "STATE critical": the teardown is not deferred from now on, nor are the teardowns of
- * the other states of its unit. "STATE serial": the state is fit for requests for
- * several CPUs. "STATE unfit": the state is not fit. "STATE default": the row of the
- * state applies again, and the teardowns of its unit may be deferred again.
+ * "STATE critical": the teardowns of the state and of all states of its unit are not
+ * deferred from now on. "STATE serial": the state is fit for requests for several CPUs.
+ * "STATE unfit": the state is not fit. "STATE default": the row of the state applies
+ * again, and the teardowns of its unit are deferred again where their rows allow that.
  */
 static ssize_t bolt_states_write(struct file *file, const char __user *ubuf,
 				 size_t count, loff_t *ppos)

@@ -3,15 +3,15 @@
  * Deferring: what is done in place of a callback if the teardown of its hotplug state
  * may be deferred. cpuhp_invoke_callback() of kernel/cpu.c calls bolt_intercept()
  * before every callback, except for a single instance that is added or removed, on the
- * way down of a CPU and on its way up, in requests and in native operations. A teardown
- * may be deferred there. The startup of a state whose teardown is pending is skipped,
- * unless @restart of struct bolt_defer is set; either way the teardown is cancelled. In a
- * request, bolt_walk() goes from one state that has something to run to the next, and
- * bolt_pass() itself defers or cancels the teardowns for which a bit in the pending set
- * is all that changes. policy.c says which teardowns may be deferred; this file decides
- * whether a teardown is deferred for a CPU now; settle.c runs the teardowns that were not
- * cancelled. The rebuild of scheduler domains is no callback and is deferred in
- * domains.c.
+ * way down of a CPU and on its way up, in requests and in native operations. Only in a
+ * request does bolt_intercept() defer a teardown. The startup of a state whose teardown
+ * is pending is skipped, unless @restart of struct bolt_defer is set; either way the
+ * teardown is cancelled. In a request, bolt_walk() goes from one state that has something
+ * to run to the next, and bolt_pass() itself defers or cancels the teardowns for which a
+ * bit in the pending set is all that changes. policy.c says which teardowns may be
+ * deferred; this file decides whether a teardown is deferred for a CPU now; settle.c runs
+ * the teardowns that were not cancelled. The rebuild of scheduler domains is no callback
+ * and is deferred in domains.c.
  */
 
 #include <linux/cpu.h>
@@ -116,7 +116,7 @@ static bool bolt_skip_teardown(unsigned int cpu, enum cpuhp_state state,
 		 */
 		bolt_set_remove(bolt_pending(cpu), state);
 	}
-	/* Without an instance the teardown runs, as bolt_walk() would not cancel it. */
+	/* With no instance the state is not deferred: bolt_walk() would not cancel it. */
 	if (!bolt_walk_may_defer(cpu) || bolt_step_from(state, false) != state ||
 	    (defer->may_defer && !defer->may_defer(cpu)) || bolt_hide(cpu, state, defer)) {
 		bolt_forget_entries(cpu, state);

@@ -95,10 +95,10 @@ static int bolt_deactivate(void)
 			sched_cpu_stay(cpu);
 	}
 	/*
-	 * The teardown of CPUHP_AP_ACTIVE updates cpusets and scheduler domains only for
-	 * the last CPU of bolt_round, for all CPUs. In an undo that CPU may have stayed
-	 * active, so cpusets and scheduler domains are updated here. Only then is it
-	 * clear whether the domains contain the CPUs.
+	 * The teardown of CPUHP_AP_ACTIVE updates cpusets and scheduler domains when it
+	 * runs for the last CPU of bolt_round, for all CPUs. In an undo that CPU may have
+	 * stayed active, so cpusets and scheduler domains are updated here. Only then is
+	 * it clear whether the domains contain the CPUs.
 	 */
 	if (err && !bolt_gives_up(err))
 		sched_cpus_have_changed();
@@ -140,7 +140,7 @@ static struct cpumask bolt_irqs_left;
  * bolt_irqs_left_in - whether another CPU has yet to give up its interrupts
  * @mask:	the CPUs that count
  *
- * An interrupt of such a CPU is moved when that CPU gives up its interrupts.
+ * That CPU moves its interrupts itself, so irq_needs_fixup() does not fix these up now.
  *
  * Context: a CPU that gives up its interrupts, in stop_machine().
  * Return: true if so; always false outside of a request.

@@ -77,8 +77,8 @@ void __init bolt_retry_natively(const struct cpumask *mask)
 
 #ifdef CONFIG_HOTPLUG_PARALLEL
 /*
- * Whether several CPUs may be woken at once: CPUs can find out their own numbers, and
- * cpuhp.parallel= does not forbid it.
+ * Whether several CPUs may be woken at once, that is, CPUs can find out their own
+ * numbers, and cpuhp.parallel= does not forbid a parallel bring-up.
  */
 bool __init bolt_parallel_bringup(void)
 {

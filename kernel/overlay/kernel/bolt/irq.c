@@ -3,7 +3,7 @@
  * Interrupts: which of them may be on a CPU, and on which CPUs they are to be kept.
  * <linux/irq.h> and kernel/irq call bolt_irq_target() and bolt_irq_mark() wherever an
  * interrupt is placed, and kernel/irq calls bolt_irqs_leave() for a CPU that goes, in
- * the stop: down.c decides at which moment of the stop.
+ * stop_machine(); down.c decides at which moment.
  *
  * Natively a CPU that goes looks at every interrupt in the system to find the
  * interrupts that have to move, while all other CPUs wait. With Bolt each CPU looks only
@@ -28,8 +28,8 @@
  * of that CPU too, and the move is called off when the CPU goes. A move to several CPUs
  * is not called off if all of these go, as it then has no effect when it is due.
  *
- * irq_keep lists the CPUs on which movable interrupts are kept. The affinity that the chip
- * is told is restricted to these CPUs; the affinity that was configured is not changed.
+ * bolt/irq_keep lists the CPUs on which movable interrupts are kept. The chip is told
+ * only these CPUs while these have a vector left; the configured affinity does not change.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -82,7 +82,7 @@ static bool bolt_irq_stuck;
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
 
-/* The one CPU of each interrupt before its move to irq_keep. An entry may be outdated. */
+/* The CPU that an interrupt has left for irq_keep, if it was on one CPU; may be outdated. */
 static DEFINE_XARRAY(bolt_irq_homes);
 
 static bool bolt_irq_listed(const struct bolt_irqs *list, unsigned int irq)
@@ -389,7 +389,7 @@ static bool bolt_irq_home(unsigned int irq, const struct cpumask *mask,
  * @mask:	the affinity that is configured, or is about to be
  * @kept:	where to put the affinity that the chip is to be told
  *
- * If the interrupt moves back, as irq_keep was unset, @kept is the CPU it was on before.
+ * If the interrupt moves back, as irq_keep no longer applies, @kept is its former CPU.
  *
  * Context: lock of the interrupt held.
  * Return: true if @kept has been filled in, false if irq_keep does not apply.
@@ -418,7 +418,7 @@ bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,
  * @irq:	the interrupt
  * @mask:	the CPUs
  *
- * irq_keep applies to this interrupt again once irq_keep has been emptied and set anew.
+ * irq_keep no longer applies to this interrupt until irq_keep is emptied and set anew.
  *
  * Context: any.
  * Return: as irq_set_affinity().
@@ -545,7 +545,7 @@ static void bolt_irq_place_all(void)
 		raw_spin_unlock_irq(&desc->lock);
 		/*
 		 * If the interrupt has an entry already, that entry stays: the CPU that
-		 * the interrupt leaves now was most likely in an earlier irq_keep.
+		 * the interrupt leaves now was most likely in an earlier list of irq_keep.
 		 */
 		if (from >= 0 &&
 		    xa_insert(&bolt_irq_homes, irq, xa_mk_value(from),
@@ -630,7 +630,7 @@ void bolt_irq_enable(bool on)
 	bolt_irq_apply(on && !cpumask_empty(&bolt_irq_list));
 }
 
-/* Forgets which interrupts user space has placed: the next irq_keep applies to these as well. */
+/* Forgets which interrupts user space has placed: the next list in irq_keep applies to these. */
 static void bolt_irq_forget_users(void)
 {
 	struct irq_desc *desc;

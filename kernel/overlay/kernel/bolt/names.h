@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Dynamic hotplug states of this kernel's own source that x86_64 or arm64 can have,
- * built in or in a module, by the name that is passed to cpuhp_setup_state():
- * whether their callbacks are right in a request for several CPUs. Sorted by name.
- * The module is the one that the callbacks are part of, which need not be the
- * module that registers them; "" if the code cannot be a module. A state whose code
- * calls bolt_defer_state() is not here, because that code itself says what a row
- * would say. The row of a state also says whether the teardown is
- * deferred, and what is then hidden from user space.
+ * built in or in a module. An entry has the name that is passed to cpuhp_setup_state(),
+ * and says whether the callbacks are right in a request for several CPUs; entries are
+ * sorted by name. The module is the one that the callbacks are part of, which need not
+ * be the module that registers them; "" if the code cannot be a module. An entry also
+ * says whether the teardown is deferred, and what is then hidden from user space. A
+ * state whose code calls bolt_defer_state() has no entry, because that code itself says
+ * what an entry would say.
  *
  * The callbacks were read with these questions:
  *

@@ -52,11 +52,11 @@ static bool bolt_text_fits(const char *buf, size_t len)
  * @nbits:	how many CPUs there may be
  *
  * bitmap_parselist() stops at a newline, takes 0xa0 for a space, and adds the group size
- * of a list such as 0-9:1/4294967295 to a CPU in 32 bits. A text with a newline inside,
- * with 0xa0 or with a number above INT_MAX is refused here. A list may be empty.
+ * of a list such as 2-3:1/4294967295 to a CPU in 32 bits, which overflows. So a newline
+ * inside a text, 0xa0 and a number above INT_MAX are refused here. A list may be empty.
  *
  * Context: any.
- * Return: 0; -E2BIG: a page or more, which kernfs has cut; -EINVAL: malformed, or a
+ * Return: 0; -E2BIG: a page or more, which kernfs may have cut; -EINVAL: malformed, or a
  * CPU beyond @nbits.
  */
 int bolt_parse_list(const char *buf, size_t count, unsigned long *bits,
@@ -87,7 +87,7 @@ int bolt_parse_list(const char *buf, size_t count, unsigned long *bits,
  * the bits beyond the kernel's mask must be zero.
  *
  * Context: any.
- * Return: 0; -E2BIG: a page or more, which kernfs has cut; -EINVAL: not an array of
+ * Return: 0; -E2BIG: a page or more, which kernfs may have cut; -EINVAL: not an array of
  * unsigned long, or a CPU beyond @nbits.
  */
 int bolt_parse_mask(const void *buf, size_t count, unsigned long *bits,
@@ -135,7 +135,7 @@ bool bolt_parse_word(const char *buf, size_t count, const char *word)
  * here.
  *
  * Context: any.
- * Return: 0; -E2BIG: a page or more, which kernfs has cut; -ERANGE: more than
+ * Return: 0; -E2BIG: a page or more, which kernfs may have cut; -ERANGE: more than
  * an unsigned int holds; -EINVAL: anything else than one number.
  */
 int bolt_parse_number(const char *buf, size_t count, unsigned int *number)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SMT control, suspend and hibernation, and the shutdown before another kernel.
+ * SMT control, suspend and hibernation, and the shutdown of CPUs before kexec.
  * Natively the code of these operations, in kernel/cpu.c, takes CPUs down and brings
  * CPUs up one by one. That code calls functions of this file, so that each operation
  * becomes one request of request.c. A reboot settles all CPUs.
@@ -179,9 +179,9 @@ static void bolt_trace_suspend(const char *what, const struct cpumask *cpus,
 /**
  * bolt_freeze - take all CPUs but one down for suspend
  * @primary:	the CPU that stays
- * @frozen:	where to put the CPUs that go. After an error these are the CPUs
- *		that could not be put back; the caller then calls bolt_thaw() with
- *		them
+ * @frozen:	an empty mask, where to put the CPUs that go. After an error these
+ *		are the CPUs that could not be put back; the caller then passes
+ *		them to bolt_thaw()
  *
  * No teardown is deferred. A pending wake-up ends the request between two phases.
  *
@@ -225,7 +225,7 @@ void bolt_thaw(const struct cpumask *frozen)
 #endif
 
 /**
- * bolt_shutdown - take all CPUs but one down for another kernel
+ * bolt_shutdown - take all CPUs but one down before kexec starts another kernel
  * @primary:	the CPU that stays; if it is offline, the first CPU that is online
  *		stays
  *

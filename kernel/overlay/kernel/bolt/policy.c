@@ -24,8 +24,8 @@
  * do. In a request for several CPUs the callback finds another answer than
  * natively, because CPUs that are about to go are still online, and CPUs that have
  * come are not active yet. A state is therefore fit only if a person has read its
- * callbacks and declared the state fit. One registered state that is not fit makes
- * every request for several CPUs take these CPUs one after the other through all
+ * callbacks and declared the state fit. One state that is not fit, with callbacks to run,
+ * makes every request for several CPUs take these CPUs one after the other through all
  * states, in native order, except that all CPUs that go leave the scheduler together.
  *
  * A row describes code of this kernel's source. A row does not apply to callbacks
@@ -147,8 +147,8 @@ static const struct bolt_defer bolt_defer_all;
 static const struct bolt_defer bolt_defer_topology = { .node = "topology" };
 
 /*
- * Fixed states that may be deferred without functions of their own. The code of some
- * other states of this kind calls bolt_defer_state(), and so bolt_set_defer(), and
+ * Fixed states that may be deferred without functions of their own. If the code of such
+ * a state calls bolt_defer_state(), the state is left out: bolt_set_defer() adds it, as
  * bolt_set_defer() adds the states that have such functions.
  */
 static const struct bolt_defer *bolt_defers[BOLT_NR_STATES] = {
@@ -349,7 +349,7 @@ static bool bolt_is_foreign(enum cpuhp_state state)
  *
  * Context: any; for a dynamic state with cpuhp_state_mutex, so that the state is not
  * removed.
- * Return: the row; critical and unfit for a state that has none.
+ * Return: the row; critical and unfit if no row describes the callbacks of the state.
  */
 struct bolt_row bolt_row(enum cpuhp_state state)
 {
@@ -535,7 +535,7 @@ static void bolt_review(enum cpuhp_state state)
  * Adding or removing an instance of the state also settles the state first, and
  * keeps @defer.
  *
- * A state without startup can be deferred if it is one of the DEAD states. If @restart
+ * A state without startup can be deferred if it is below CPUHP_BRINGUP_CPU. If @restart
  * of @defer is set, the state must have a startup, and must not be one with instances.
  * For a dynamic state that is not to be deferred, @defer may say whether the state is
  * concurrent, and why.
@@ -666,8 +666,8 @@ enum cpuhp_state bolt_find_unfit(void)
 /**
  * bolt_must_go_by_cpu - whether the request that begins must go CPU by CPU
  *
- * Adds the request to the count of requests that the unfit state has slowed, and prints
- * a message for the first of these requests.
+ * If a state is unfit, adds the request to the count of requests that this state has
+ * slowed, and prints a message for the first of these requests.
  *
  * Context: hotplug lock held for writing.
  * Return: true if so.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What is known of each hotplug state: whether its teardown may be deferred, and
- * together with which states.
+ * whether its callbacks may run in a request for several CPUs.
  */
 #ifndef _KERNEL_BOLT_POLICY_H
 #define _KERNEL_BOLT_POLICY_H
@@ -25,7 +25,7 @@ enum bolt_fit {
 /**
  * struct bolt_row - classification of a hotplug state
  * @class:	when the teardown of the state runs
- * @unit:	the states together with which the state is deferred
+ * @unit:	the states with which this state shares an object
  * @fit:	what the callbacks of the state allow in a request for several CPUs
  * @reason:	why class, unit and fit are right
  * @starts_overlap: whether startups may run for several CPUs at once, although the

@@ -36,7 +36,7 @@ static void bolt_read_unlock_slow(struct percpu_rw_semaphore *sem)
 	bool patient = READ_ONCE(bolt_patient_sem) == sem;
 
 	bolt_count_down(sem);
-	/* rcuwait_wake_up() has a barrier, rcuwait_active() has none. */
+	/* The third barrier is in rcuwait_wake_up(); rcuwait_active() has none. */
 	if (!patient || rcuwait_active(&sem->writer))
 		rcuwait_wake_up(&sem->writer);
 }

@@ -6,7 +6,7 @@
  *
  *	bolt_change(), bolt_request_one()	a write to bolt/offline and the like begins in
  *					bolt_change(), cpu_device_down() and _up() in
- *					bolt_request_one(), pm.c and boot/ at the next line
+ *					bolt_request_one(); pm.c and boot/ call bolt_request()
  *	bolt_request()			finds which of the CPUs have to come or go
  *	bolt_admit()			refuses the request if a CPU must not come or go
  *	bolt_run()			in the control task, with the hotplug lock
@@ -244,7 +244,7 @@ static int bolt_run(void *arg)
 	rcu_unexpedite_gp();
 	cpus_write_unlock();
 	arch_smt_update();
-	/* Tasks may have CPUs again: CPUs have come, or an undo has brought CPUs back. */
+	/* CPUs have come, or an undo has brought some back: tasks may get lost affinity back. */
 	if (err || !cpumask_empty(batch->up))
 		bolt_give_affinity_back();
 	return err;

@@ -129,7 +129,7 @@
 
 /*
  * STARTING and DYING states: the callbacks run on the AP itself with interrupts off.
- * The startups run after a reset, or when a CPU has waited in the kernel.
+ * The startups run after a reset, or when a warm AP ends its wait in the kernel.
  */
 [CPUHP_AP_CACHECTRL_STARTING] =
 	OVERLAPS("sets MTRR and PAT in a rendezvous of CPUs, under stop_cpus_mutex"),

@@ -7,8 +7,8 @@
  * CPU keeps. With bolt/keep set to "pressure", elided teardowns stay pending until the
  * shrinker at the end of this file finds memory short; then the worker runs all teardowns.
  * The worker looks at CPUs in the order of their numbers. Code that disables Bolt, suspends
- * the system, starts another kernel, removes a state, or carries out a write to bolt/settle
- * does not leave settling to the worker: that code settles the CPUs or the state itself.
+ * or reboots the system, starts another kernel, removes a state or moves it to critical,
+ * or carries out a write to bolt/settle settles the CPUs or the state itself, at once.
  */
 
 #include <linux/cpu.h>
@@ -412,8 +412,8 @@ void bolt_set_keep(bool for_delay)
 /**
  * bolt_override - move a state back to critical, or back to what its row says
  * @state:	the state; all states of its unit are moved with it
- * @critical:	true: to critical; false: to what the row says, also about requests
- *		for several CPUs
+ * @critical:	true: to critical; false: to what the row says, also on whether @state
+ *		is fit for requests for several CPUs
  *
  * Pending teardowns of these states run first.
  *
@@ -430,7 +430,7 @@ int bolt_override(enum cpuhp_state state, bool critical)
 		bolt_unlock_states();
 		return -ENOENT;
 	}
-	/* The rebuild of domains is deferred as a state of its own. */
+	/* The rebuild of scheduler domains is deferred as a state of its own. */
 	if (state == CPUHP_AP_ACTIVE)
 		bolt_settle_everywhere(BOLT_DOMAINS);
 	unit = bolt_row(state).unit;
@@ -487,7 +487,7 @@ static int __init bolt_shrinker_init(void)
 		return -ENOMEM;
 	shrinker->count_objects = bolt_shrink_count;
 	shrinker->scan_objects = bolt_shrink_scan;
-	/* One scan settles all CPUs, so a scan is worth it for a single object. */
+	/* One scan settles all CPUs, so even a single object is worth a scan. */
 	shrinker->batch = 1;
 	shrinker_register(shrinker);
 	return 0;

@@ -6,7 +6,7 @@
  * A CPU passes the states in their order, so one number for each CPU is enough: the
  * highest state that is certainly up. (The state number of the CPU is another number,
  * which advances before the callback runs.) cpuhp_invoke_callback() and bolt_pass()
- * update the number by these rules; where a callback is serial, while the CPU has its turn:
+ * update the number by these rules, in the CPU's turn (turn.c) if the callback needs one:
  *
  * - Before a teardown runs, the number falls below the state; also if the teardown
  *   is deferred instead. If the teardown of a CPU that is online fails, the number
@@ -56,7 +56,7 @@ DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
  *
  * Do not ask about states below the STARTING section: without CONFIG_BOLT this function
  * is cpu_online(), which is false for a CPU that has only run its PREPARE startups. A
- * callback of @state asks about other CPUs, as @state is not up on its own CPU.
+ * callback of @state asks about other CPUs, as @state is not up on the callback's CPU.
  *
  * If the answer is yes, the caller sees all that the startup did. If the caller
  * has seen something that the teardown did, and a read barrier follows, the

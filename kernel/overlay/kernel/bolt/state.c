@@ -3,7 +3,7 @@
  * What all files of kernel/bolt share: which request is under way, whether the caller
  * is a part of that request, which CPUs a phase is about, which callback has failed,
  * and how often each callback ran. Every file of Bolt may call these functions, and
- * hooks that ask about the request call some. This file itself calls only glue.c.
+ * hooks that ask about the request call some. Of Bolt, this file calls only glue.c.
  */
 
 #include <linux/cpu.h>
@@ -42,12 +42,12 @@ u64 bolt_batches;
 /* The request that is under way; NULL unless the hotplug lock is held for writing. */
 struct bolt_batch *bolt_batch;
 
-/* The task that carries the request out: the control thread; during boot, the caller. */
+/* The control task carries the request out: the control thread; during boot, PID 1. */
 struct task_struct *bolt_control_task;
 
 /*
- * The CPU on which the task that asks sleeps until the control task is done;
- * UINT_MAX if no task sleeps.
+ * The CPU on which the task that asks for the request sleeps until the control task is
+ * done; UINT_MAX if no task sleeps.
  */
 unsigned int bolt_asker_cpu = UINT_MAX;
 
@@ -340,7 +340,7 @@ void bolt_run_timed(enum cpuhp_state state, u64 start)
  *
  * The first callback that fails is the reason why the request is undone. In the
  * undo, the first callback that fails for a CPU is the reason if that CPU is not put
- * back.
+ * back. A request of the boot is not undone, but its first failure is noted as well.
  *
  * Context: where the callback ran. A call outside of a request has no effect.
  */

@@ -136,7 +136,7 @@ struct bolt_batch {
 	char lost[BOLT_LOST_TEXT];
 };
 
-/* The first two pointers are set while bolt_run() holds the hotplug lock, else NULL. */
+/* The two pointers are set while bolt_run() holds the hotplug lock, else NULL. */
 extern struct bolt_batch *bolt_batch;
 extern struct task_struct *bolt_control_task;
 extern unsigned int bolt_asker_cpu;

@@ -67,7 +67,7 @@ void bolt_steps_link(enum cpuhp_state state)
 		WRITE_ONCE(bolt_teardowns[s], new);
 }
 
-/* Whether deferring @state as @defer says only changes its bit in the pending set. */
+/* Whether deferring and cancelling only change @state's bit in the pending set. */
 static bool bolt_is_plain(enum cpuhp_state state, const struct bolt_defer *defer,
 			  bool serial)
 {

@@ -118,7 +118,7 @@ void bolt_assert_ap_lock(void)
 }
 #endif
 
-/* Finds the serial startups, or the serial teardowns, of hotplug threads. */
+/* Finds the lowest and highest serial startup, or teardown, of hotplug threads. */
 static void bolt_find_range(struct bolt_batch *batch, bool bringup)
 {
 	unsigned int low = CPUHP_AP_ACTIVE, high = CPUHP_OFFLINE, state;

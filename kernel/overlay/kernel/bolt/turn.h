@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Turns: what CPUs of a request do one after the other. Functions of turn.c that hooks
- * call are in bolt.h and steps.h.
+ * Turns: what CPUs of a request do one after the other. Functions of turn.c that code
+ * outside of kernel/bolt/ calls are in bolt.h and steps.h.
  */
 #ifndef _KERNEL_BOLT_TURN_H
 #define _KERNEL_BOLT_TURN_H

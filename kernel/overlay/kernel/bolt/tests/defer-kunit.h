@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: deferring states that are not just a startup and a teardown: states
- * without startup, with instances, settled in parts, moved back to critical together
- * with their unit.
+ * KUnit: deferring states that are not just a startup and a teardown: states without
+ * a startup, states with instances, states that are settled in parts, and states that
+ * are moved back to critical together with all states of their unit.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -255,7 +255,7 @@ static void instances_come_and_go(struct kunit *test)
 
 /*
  * If the startup of one instance fails, the teardowns of the instances that have started
- * run at once. The startups of instance 1 come before those of instance 0.
+ * run at once. Instance 1, which was added last, starts before instance 0.
  */
 static void instances_that_have_started_stop(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * KUnit: the scheduler's domains while a CPU is parked, which user space cannot see
- * without CONFIG_SCHEDSTATS. Skipped where the kernel rebuilds domains at once.
+ * without CONFIG_SCHEDSTATS. The tests skip kernels that rebuild domains at once.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -160,7 +160,7 @@ struct busy_count {
 /*
  * Runs while all CPUs are stopped, so that no CPU becomes idle or busy meanwhile.
  * Adds up by how much nr_busy_cpus of each CPU's cache differs from the number of
- * active CPUs that are not marked as idle.
+ * active CPUs of that cache that are not marked as idle.
  */
 static int count_busy_cpus(void *arg)
 {
@@ -222,7 +222,7 @@ static void forbid_by_capacity(bool on)
 }
 
 #ifdef CONFIG_SCHED_CORE
-/* Does what the first task does that asks for core scheduling. */
+/* Switches core scheduling on, as the first task that asks for it does, or off. */
 static void forbid_by_core_scheduling(bool on)
 {
 	bool off;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: bolt_irqs_lock, under which CPUs of a stop give up their interrupts. The tests
- * hold the hotplug lock for reading, so that no request takes bolt_irqs_lock meanwhile.
+ * KUnit: bolt_irqs_lock, under which CPUs in stop_machine() give up their interrupts.
+ * The tests hold the hotplug lock for reading, so that no request takes bolt_irqs_lock.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 

@@ -9,7 +9,7 @@
 #include <linux/limits.h>
 #include <linux/string.h>
 
-#define MANY 8192	/* a number of CPUs */
+#define MANY 8192	/* CPUs: more than a text has room for */
 
 static void few_are_listed(struct kunit *test)
 {
@@ -23,7 +23,7 @@ static void few_are_listed(struct kunit *test)
 
 /*
  * The text is cut after a whole entry, and ",..." follows, however many CPUs there are
- * and however long the names.
+ * and however long the names of states are.
  */
 static void many_are_cut_at_an_entry(struct kunit *test)
 {

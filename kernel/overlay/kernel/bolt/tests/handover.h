@@ -35,7 +35,7 @@ static DECLARE_COMPLETION(arrived);
 
 /*
  * Runs as a lazy irq_work: from the tick of a CPU that is online, where this function
- * queues the irq_work once more; or in the stop, on a CPU that dies, where this
+ * queues the irq_work once more; or in stop_machine(), on a CPU that dies, where this
  * function calls leave().
  */
 static void do_late(struct irq_work *work)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit: block requests that the highest CPU has when it goes: in its queue, at the
- * device, or complete. The test makes a block device of its own.
+ * device, or complete but for a softirq. The test makes a block device of its own.
  */
 #include <linux/bio.h>
 #include <linux/blk-mq.h>
@@ -138,7 +138,7 @@ static void leaves_its_queue(struct kunit *test, bool fast)
 	KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
 }
 
-/* The device takes no requests for now, so that requests wait in the queues of CPUs. */
+/* While the queue is quiesced, requests wait in the software queues of CPUs. */
 static void in_its_queue(struct kunit *test)
 {
 	make_disk(test, 1);
@@ -168,8 +168,8 @@ static void waits_for_its_requests(struct kunit *test, bool fast)
 }
 
 /*
- * The CPU is the only one of its hardware queue, so its teardown waits until the
- * device has completed the requests of the queue.
+ * The CPU is the only one of its hardware queue, so the teardown of
+ * CPUHP_AP_BLK_MQ_ONLINE waits until the device has completed the queue's requests.
  */
 static void with_the_device(struct kunit *test)
 {

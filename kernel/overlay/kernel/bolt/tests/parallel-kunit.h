@@ -131,8 +131,8 @@ static void all_at_once(struct kunit *test)
 }
 
 /*
- * With the switch off, the startup runs on one CPU after the other, with the same
- * result.
+ * As with bolt.parallel=off, the startup runs on one CPU after the other, with the
+ * same result.
  */
 static void one_after_the_other(struct kunit *test)
 {
@@ -264,7 +264,7 @@ static void instances_come_and_fail(struct kunit *test)
 	cpuhp_remove_multi_state(state);
 }
 
-/* A startup of the PREPARE section runs for every CPU, on any CPU. */
+/* A startup of the PREPARE section runs for each CPU that is online, on any CPU. */
 static void ahead_runs_for_all(struct kunit *test)
 {
 	int n = num_online_cpus(), state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: lists and masks, for machines larger than those the tests run on; numbers
- * and words.
+ * KUnit: how parse.c reads lists and masks of CPUs, also for machines larger than
+ * those that the tests run on; and how it reads numbers and words.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit: the pools of an unbound workqueue while CPUs are parked. With the affinity scope
- * "cpu" each CPU is a pod of its own, so that a pod loses its last CPU on any machine. A
+ * "cpu" each CPU is a pod of its own, so that each CPU that goes is the last of a pod. A
  * worker has the number of its pool in its name.
  */
 #include <linux/sched.h>
@@ -10,7 +10,7 @@
 #include "../kept.h"
 #include "fixture.h"
 
-/* The pool of a worker that has run; NO_POOL if the worker has another name. */
+/* In place of the number of a pool, if the name of a worker has no such number. */
 #define NO_POOL -1
 
 struct pods {
@@ -60,7 +60,7 @@ static void set_scope(struct kunit *test, enum wq_affn_scope scope, bool strict)
 	KUNIT_ASSERT_EQ(test, err, 0);
 }
 
-/* The pool that the pods of all CPUs share which are natively offline. */
+/* Returns the pool of the pods of all CPUs that are offline and not parked. */
 static int shared_pool(struct kunit *test)
 {
 	struct pods *p = test->priv;
@@ -102,7 +102,7 @@ static void settled_cpu_has_none(struct kunit *test)
 	KUNIT_EXPECT_NE(test, pool_of(test, victim), shared);
 }
 
-/* Workers of a strict workqueue could not run on the CPUs of a pod that has gone. */
+/* A pod of a strict workqueue keeps no pool: its workers may run on no other CPU. */
 static void strict_pod_keeps_none(struct kunit *test)
 {
 	struct pods *p = test->priv;
@@ -184,7 +184,7 @@ static unsigned long kept(unsigned int cpu)
 	return bytes;
 }
 
-/* A pool has one worker at least, because pool_of() has had a work in the pool. */
+/* The pool has at least one worker, with a stack, as pool_of() has run a work item. */
 static void memory_is_counted(struct kunit *test)
 {
 	struct pods *p = test->priv;

@@ -39,8 +39,8 @@ static void every_fixed_state_has_a_row(struct kunit *test)
 }
 
 /*
- * STARTING states are critical, as a reset may lie between their teardown and their
- * startup.
+ * STARTING states are critical, as the CPU may be reset between their teardown and
+ * their startup.
  */
 static void starting_is_critical(struct kunit *test)
 {
@@ -131,7 +131,7 @@ kunit_test_suite(bolt_policy_suite);
 
 #define MAX_CALLS 64
 
-/* How long a callback waits inside the stop at most. */
+/* How many ms dying_waits() waits at most, while stop_machine() stops the CPUs. */
 #define DYING_WAIT_MS 20
 
 /* What one callback has seen of the machine. */
@@ -364,7 +364,7 @@ static void the_administrator_decides(struct kunit *test)
 }
 
 /*
- * An unfit state with instances does not slow requests down while it has no
+ * An unfit multi-instance state does not slow requests down while it has no
  * instance.
  */
 static void without_instances_nothing_is_slow(struct kunit *test)
@@ -379,7 +379,7 @@ static void without_instances_nothing_is_slow(struct kunit *test)
 	cpuhp_remove_multi_state(state);
 }
 
-/* A dynamic state of this kernel's own has the row of its name. */
+/* A dynamic state that this kernel registers gets the row of names.h for its name. */
 static void names_have_rows(struct kunit *test)
 {
 	struct fit_test *ft = test->priv;

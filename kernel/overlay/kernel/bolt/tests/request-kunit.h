@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * KUnit: takes the highest CPU offline and back while a state of the test is
- * registered, and counts which callbacks ran. Skipped if no CPU can go offline.
+ * registered, and counts which callbacks ran. Skipped if that CPU must stay online.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 

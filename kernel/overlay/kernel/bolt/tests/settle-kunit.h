@@ -668,8 +668,8 @@ static void put_domain(void *arg)
 }
 
 /*
- * An allocation finds the last free address, which lies in a magazine of the parked
- * CPU.
+ * An allocation that may flush the magazines finds the last free address, which lies
+ * in a magazine of the parked CPU.
  */
 static void addresses_are_found(struct kunit *test)
 {

@@ -86,7 +86,7 @@ static int noting_startup(unsigned int cpu)
 
 	/*
 	 * The state must not be up before the startup has done anything, nor before
-	 * it has returned.
+	 * the startup has returned.
 	 */
 	ask(cpu);
 	err = refuse(cpu, true);
@@ -295,7 +295,7 @@ static void way_back_is_not_refused(struct kunit *test)
 	go_back(test, CPUHP_AP_ONLINE_DYN);
 }
 
-/* The control task runs these callbacks, on a CPU that does not go back. */
+/* The control task runs these callbacks, on a CPU that is not part of the request. */
 static void way_back_in_prepare_is_not_refused(struct kunit *test)
 {
 	go_back(test, CPUHP_BP_PREPARE_DYN);
@@ -529,8 +529,8 @@ static void started_exit(struct kunit *test)
 }
 
 /*
- * A CPU that is left half-way down has passed states without a callback, which are
- * not noted. A state that is registered among these must not count as up.
+ * A CPU left half-way down has passed states without a callback, which bolt_reached
+ * does not show. A state that is registered among these must not count as up.
  */
 static void registered_where_a_cpu_is_half_way(struct kunit *test)
 {
