@@ -81,7 +81,7 @@ static inline const char *cannot_run(void)
 	return NULL;
 }
 
-/* Why a test whose lists of CPUs are right only for four CPUs cannot run, or NULL. */
+/* Returns why a test whose lists of CPUs are right only for four CPUs cannot run, or NULL. */
 static inline const char *not_four_cpus(void)
 {
 	return access(CPU_DIR "cpu3", F_OK) || !access(CPU_DIR "cpu4", F_OK) ?

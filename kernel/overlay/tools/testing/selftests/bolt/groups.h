@@ -85,7 +85,7 @@ static inline int group_remove(const char *root, const char *group)
 	return rmdir(path) ? -errno : 0;
 }
 
-/* fork_mortal() of a child in @group. */
+/* Does what fork_mortal() does, but the child begins in the control group @group. */
 static inline pid_t group_fork(const char *root, const char *group)
 {
 	struct clone_args args = { .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD };

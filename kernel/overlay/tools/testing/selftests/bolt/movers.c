@@ -17,7 +17,7 @@
 #define GROUP GROUP_DIR "bolt-movers"
 /*
  * How long a test waits for the child to make its requests, which takes far less time: a
- * child that has not made its requests by then would wait for ever.
+ * child that has not made its requests by then is taken to hang.
  */
 #define PATIENCE_MS 60000
 

@@ -2,9 +2,9 @@
 /*
  * After batches of all CPUs that can go, but one, everything that belongs to a CPU
  * belongs to a CPU that is online: interrupts, timers, tasks, the clock, work items,
- * readers of PMUs, affinities of kernel threads. The successor is the CPU that is
- * natively chosen when the same CPUs go one after the other. If BOLT_DISK and BOLT_NIC
- * name a disk and a network card, their interrupts arrive as well.
+ * readers of PMUs, affinities of kernel threads. What belongs to a CPU that goes is taken
+ * over by the CPU that natively takes it over when the same CPUs go one after the other. The
+ * tests make interrupts arrive, also of a disk and a network card named by BOLT_DISK, BOLT_NIC.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests in random order: any CPU, several down at a time, native and Bolt mixed, with
- * pauses around the settle delay. BOLT_PAIRS=N sets how many pairs of an offline and an
+ * Random requests take CPUs offline and bring them back, some natively and some with Bolt,
+ * with pauses around the settle delay. BOLT_PAIRS=N sets how many pairs of an offline and an
  * online request are made, BOLT_SEED=N repeats a run; the seed is printed.
  */
 #define _GNU_SOURCE

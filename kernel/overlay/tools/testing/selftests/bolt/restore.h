@@ -141,7 +141,7 @@ static inline const char *restore_text(const char *path)
 	return "";
 }
 
-/* Whether SMT was switched off when the program began, so that some CPUs cannot come. */
+/* Whether SMT was switched off when the program began, so that some CPUs cannot come online. */
 static inline bool restore_smt_is_off(void)
 {
 	const char *control = restore_text(CPU_DIR "smt/control");
@@ -347,7 +347,7 @@ static void __attribute__((constructor)) restore_begin(void)
 
 /*
  * A child writes the settings: if a write never returns, because the kernel has a bug, the
- * program ends nevertheless, and the child does not keep the program's output open.
+ * program ends nevertheless, and the child does not keep the program's stdout open.
  */
 static void __attribute__((destructor)) restore_end(void)
 {

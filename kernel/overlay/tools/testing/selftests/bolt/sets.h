@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sets of CPUs 0 to 63, requests for these sets, and facts about all CPUs. The first
- * word of a mask is the set itself on both little-endian architectures that Bolt is for,
- * and on 64-bit big-endian machines.
+ * Sets of CPUs 0 to 63, requests for these sets, and facts about all CPUs. The first 8
+ * bytes of a mask for the kernel are the set itself on both architectures that Bolt is for,
+ * because these are little-endian, and on 64-bit big-endian machines.
  */
 #ifndef SELFTESTS_BOLT_SETS_H
 #define SELFTESTS_BOLT_SETS_H
@@ -125,7 +125,7 @@ static inline cpus_t ask_result(enum ask ask, cpus_t set, cpus_t online)
 /* The CPUs of the machine. */
 struct world {
 	cpus_t possible, present, movable;
-	int nr;			/* the number of the last possible CPU, and one more */
+	int nr;			/* the number of the last possible CPU plus 1 */
 	size_t page;
 };
 

@@ -134,7 +134,7 @@ static bool has_reason(const struct hp_state *state, const char *rest)
 
 /*
  * Each state that is registered and has a callback has a line with its class and a reason,
- * and there is no other line but the first. Several states are deferred.
+ * and there is no other line but the heading. Several states are deferred.
  */
 TEST_F(states, all_are_listed)
 {
@@ -337,7 +337,7 @@ TEST_F(states, malformed_is_refused)
 			TH_LOG("'%s'", bad[i]);
 }
 
-/* When memory is short, reclaim queues a worker, which settles the CPUs. */
+/* When memory is short, reclaim queues a worker that settles parked CPUs. */
 TEST_F(states, memory_pressure_settles)
 {
 	long long before = stat_of("settled_for_memory");
@@ -394,7 +394,7 @@ TEST_F(states, last_error_names_what_failed)
 	EXPECT_EQ(failed + 1, stat_of("failed_requests"));
 }
 
-/* Lazy states are settled after the settle delay, elided states when memory is short. */
+/* With keep=pressure, lazy states are settled after the delay, elided ones if memory is short. */
 TEST_F(states, kept_until_memory_is_short)
 {
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "200"));
@@ -466,8 +466,8 @@ TEST_F(states, what_is_kept_is_counted)
 }
 
 /*
- * After the settle delay a CPU still keeps memory that only its return needs, but no
- * memory that other CPUs could use.
+ * After the settle delay, if keep is pressure, a CPU still keeps memory that only its
+ * return needs, but no memory that other CPUs could use.
  */
 TEST_F(states, what_only_the_return_needs_stays)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Several processes at once, the actors, make requests of all kinds, native requests
- * among them, while Bolt is switched on and off, CPUs are settled, the machine is
- * suspended ... Each attempt is counted as done, refused for a good reason, or wrong. Now
+ * among them, while other actors switch Bolt on and off, settle CPUs or suspend the
+ * machine, for example. Each attempt counts as done, refused for a good reason, or wrong. Now
  * and then all actors wait while the program checks the rules that must hold.
  *
  * usage: storm [KEY=VALUE]...
@@ -11,7 +11,7 @@
  *				fails, but an actor that was not named here is left out.
  *				On a machine with one CPU, actors for CPUs that come and
  *				go are left out even if they are named here.
- *	requests=N seconds=N	the run ends at the first of these
+ *	requests=N seconds=N	the run ends when one of these limits is reached
  *	seed=N			of random numbers; by default from the time
  *	bolt=0|1		whether Bolt is enabled at first; by default 1
  *	module=FILE		for the actor "module"
@@ -237,7 +237,7 @@ static int all_back(void)
 	return err;
 }
 
-/* Ends the program if there can be no storm on this machine. */
+/* Makes the shared data, or ends the program if no storm can run here. */
 static void set_up(char **args)
 {
 	storm = mmap(NULL, sizeof(*storm) + CAST * sizeof(*tallies), PROT_READ | PROT_WRITE,

@@ -295,13 +295,13 @@ static inline void threads(struct actor *actor)
 	book(actor, "smt/control", put(SMT_DIR "control", to), actor->storm->may);
 }
 
-/* Suspends once before the run, as the first suspend may add terminal devices. */
+/* Suspends before sysfs is listed, as the first suspend may add terminals there. */
 static inline bool has_suspend(const struct storm *storm)
 {
 	return !no_sleep_delay() && !suspend_to("freezer");
 }
 
-/* Suspends up to the step at which CPUs have gone, and wakes up. */
+/* Suspends up to a step at which all CPUs but one have gone, and wakes up. */
 static inline void suspend(struct actor *actor)
 {
 	book(actor, "suspend", suspend_to(roll(actor, 2) ? "core" : "processors"),

@@ -3,7 +3,7 @@
  * A task opens the first software event of the system while a CPU comes; the event must
  * count on that CPU. In Linux 6.12 the task makes no list of events for a CPU that is not
  * online for perf yet, and the CPU makes its list only if an event is open: so the CPU
- * checks twice, before and after it is online for perf. An event that is opened while
+ * checks for events twice, before and after it is online for perf. An event that is opened while
  * other events are open, or when the request is over, does not test the second check. In
  * the last test, an event of a thread that runs on the CPU before perf is ready on that
  * CPU must also count.
@@ -135,7 +135,7 @@ FIXTURE_SETUP(swevents)
 
 	if (why)
 		SKIP(return, "%s", why);
-	/* The task that opens events must not wait for the CPU of the task that asks. */
+	/* The task in opener() must not wait for the CPU of the task that makes requests. */
 	if (!cpu_is_movable(2))
 		SKIP(return, "needs three CPUs");
 	ASSERT_EQ(0, start_over_all());

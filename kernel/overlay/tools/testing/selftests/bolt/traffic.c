@@ -592,7 +592,7 @@ static void run(struct __test_metadata *_metadata, struct crew *crew,
 		ASSERT_EQ(0, pin(crew->task.pid, VICTIM));
 	}
 	/*
-	 * Only WINDOW messages can be under way, so a child that has lost a message does
+	 * In echo(), only WINDOW messages can be under way, so a child that has lost one does
 	 * not get through WINDOW + 1 rounds of its loop.
 	 */
 	ASSERT_TRUE(goes_on(crew, WINDOW + 1))

@@ -167,8 +167,8 @@ TEST_F_TIMEOUT(undo, coming_up_from_settled, 3600)
 }
 
 /*
- * When "set" fails, CPUs that have come go again, and CPUs that have gone come
- * back. The state that fails is CPUHP_AP_ACTIVE, the last but one in hotplug/states: its
+ * When a write to bolt/set fails, CPUs that have come go again, and CPUs that have gone
+ * come back. The state that fails is CPUHP_AP_ACTIVE, the last but one in hotplug/states: its
  * callback is the first on the way down, and the last on the way up.
  */
 TEST_F_TIMEOUT(undo, both_directions_at_once, 600)

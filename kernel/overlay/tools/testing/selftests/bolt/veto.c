@@ -317,8 +317,8 @@ static void toggle(struct slot *slot)
 }
 
 /*
- * The task that asks may be killed at any moment: the request is then either done
- * or not done.
+ * The task that makes a request may be killed at any moment: the request is then either
+ * done or not done.
  */
 TEST_F_TIMEOUT(veto, killed_in_a_request, 600)
 {

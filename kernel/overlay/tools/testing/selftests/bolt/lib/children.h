@@ -16,7 +16,7 @@ static inline void die_with(pid_t parent)
 		_exit(1);
 }
 
-/* fork() of a child that is killed when its parent ends. */
+/* Forks a child that is killed when its parent ends. */
 static inline pid_t fork_mortal(void)
 {
 	pid_t parent = getpid(), pid = fork();
