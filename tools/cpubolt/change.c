@@ -120,6 +120,11 @@ static int read_options(struct change *change, const struct help *help, bool *do
 			 call->argv[optind + 1]);
 		return fail_usage(call);
 	}
+	if (change->op != CPUBOLT_SET_ONLINE && change->selection.cores &&
+	    change->selection.smt != SMT_ANY) {
+		complain("\"%s\" takes --cores or --smt, not both", call->name);
+		return fail_usage(call);
+	}
 	change->selection.list = call->argv[optind];
 	if (!change->selection.list && !selection_needs_topology(&change->selection)) {
 		complain("which CPUs? A list such as 2-3 is missing, or an option such as --node");
@@ -438,7 +443,7 @@ static int request(struct change *change)
 		return report_error(change, &result, error);
 	if (result.way == CPUBOLT_WAY_NONE)
 		return report_nothing(change);
-	/* The files of a recorded tree do not change with a request. */
+	/* No kernel updates the files of a recorded tree after a request. */
 	if (*change->call->root)
 		result.missing = 0;
 	if (result.missing)

@@ -4,7 +4,7 @@
 
 static const struct help help = {
 	.usage = "[options] CPULIST\n"
-		 "[options] [--node LIST] [--package LIST] [--smt off] [--cores N]",
+		 "[options] [--node LIST] [--package LIST] [--smt off | --cores N]",
 	.about = "Take CPUs offline, all of them or none. cpubolt first looks for tasks that\n"
 		 "would lose their last CPU.",
 	.options = HELP_SELECTORS

@@ -4,7 +4,7 @@
 
 static const struct help help = {
 	.usage = "[options] CPULIST\n"
-		 "[options] [--node LIST] [--package LIST] [--smt on] [--cores N]",
+		 "[options] [--node LIST] [--package LIST] [--smt on | --cores N]",
 	.about = "Bring CPUs online, all of them or none.",
 	.options = HELP_SELECTORS
 		   "     --smt on             CPUs of cores that have a CPU online\n"
