@@ -110,15 +110,17 @@ static bool add_place(struct work *work, unsigned long number, bool node, cpu_se
 }
 
 /*
- * Does the work of filter() for a list with a number that no CPU of the machine can have. On arm64
- * the number of a package may be an offset in a table of the firmware.
+ * Does the work of filter() for a list that cpubolt_parse_list() refuses because a number exceeds
+ * all CPU numbers. On arm64 the number of a package may be an offset in a table of the firmware.
  */
 static int filter_large(struct work *work, const char *text, bool node)
 {
 	cpu_set_t *found = set_empty(work->machine);
 	const char *what = node ? "node" : "package", *here = text;
+	size_t size = cpubolt_set_size(work->machine);
 	unsigned long first, last;
 	int code = EXIT_DONE;
+	unsigned int cpu;
 	char *end;
 
 	do {
@@ -132,8 +134,9 @@ static int filter_large(struct work *work, const char *text, bool node)
 			code = fail(EXIT_FAILED, "no CPU is known to be in %s %lu", what, first);
 		here = end + 1;
 	} while (code == EXIT_DONE && *end);
-	if (code == EXIT_DONE)
-		set_and(work->machine, work->cpus, found);
+	for_each_cpu(work->machine, cpu, work->present)
+		if (code == EXIT_DONE && !CPU_ISSET_S(cpu, size, found))
+			CPU_CLR_S(cpu, size, work->cpus);
 	CPU_FREE(found);
 	return code;
 }
@@ -338,7 +341,10 @@ static bool can_pick(const struct work *work, const struct core *core)
 	case CPUBOLT_SET_ONLINE:
 		break;
 	}
-	/* With --smt off a core needs only one CPU, and CPUs that cannot go are online in any case. */
+	/*
+	 * A core with an offline CPU that --keep lists is picked only if another CPU of the core
+	 * cannot go and so is online in any case, or if one CPU suffices, as with --smt off.
+	 */
 	return !core->kept || core->fixed || work->selection->smt == SMT_OFF;
 }
 

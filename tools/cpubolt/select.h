@@ -33,8 +33,8 @@ bool means_all(const char *text);
  * @cpus: made by cpubolt_set_new(); is overwritten
  *
  * A list without CPUs is an error, and so are a package or node in which no CPU is known to be, and
- * more cores than there are to choose. Options that otherwise choose no CPU are no error, and @cpus
- * is empty.
+ * more cores than there are to choose. If the options choose no CPU for another reason, that is no
+ * error, and @cpus is empty.
  *
  * Return: EXIT_DONE, or another exit code after a message.
  */
