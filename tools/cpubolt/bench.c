@@ -39,7 +39,8 @@ static const struct help help = {
 	.about = "Take CPUs offline and bring these online, many times, and print how long the\n"
 		 "requests take: natively, with expedited grace periods, and with Bolt. Times are\n"
 		 "real time. Afterwards CPUs and settings are put back, also after Ctrl-C. A task\n"
-		 "that may run only on measured CPUs loses its affinity.",
+		 "that may run only on measured CPUs loses its affinity, unless only bolt is measured\n"
+		 "and keep_affinity is 1.",
 	.options = " -b, --batch LIST         CPUs in a request (default: 1 and all of --cpus)\n"
 		   " -c, --cpus CPULIST       use these CPUs (default: at most three, not isolated)\n"
 		   " -e, --energy             also measure power, with CPUs offline and online\n"
@@ -47,7 +48,7 @@ static const struct help help = {
 		   " -g, --gap MS             wait between two pairs (default: 50)\n"
 		   " -H, --hold MS            wait while the CPUs are offline (default: 0)\n"
 		   " -J, --json               print the result file, in place of the table\n"
-		   " -n, --pairs N            pairs of requests for each case (default: 20)\n"
+		   " -n, --pairs N            pairs of requests per variant and batch (default: 20)\n"
 		   " -o, --output FILE        write a result file, for \"bolt report\"\n"
 		   " -v, --variants LIST      of native, expedited and bolt (default: all)\n"
 		   "     --no-check           do not look for tasks that lose their last CPU\n"
@@ -280,7 +281,7 @@ static int read_cpus(struct bench *bench)
 	set_minus(machine, wrong, online);
 	text = set_text(machine, wrong);
 	if (set_count(machine, wrong))
-		code = fail(EXIT_FAILED, "bench needs CPUs that are online: CPUs %s are not", text);
+		code = fail(EXIT_FAILED, "bench needs CPUs that are online; not online: %s", text);
 	else if (!set_count(machine, bench->cpus))
 		code = fail(EXIT_USAGE, "the list of CPUs is empty");
 	else if (set_count(machine, bench->cpus) == set_count(machine, online))
@@ -383,7 +384,7 @@ static int check_variants(struct bench *bench)
 	return any ? EXIT_DONE : fail(EXIT_FAILED, "no variant is left to measure");
 }
 
-/* CPUs are put back before the settings, because CPUs come back sooner while Bolt is enabled. */
+/* CPUs are put back before the settings: CPUs come sooner with Bolt, which is measured last. */
 static int put_back(struct bench *bench)
 {
 	struct cpubolt_result result;
@@ -491,7 +492,7 @@ static int measure_pair(struct bench *bench, enum bench_variant variant, const c
 		return code;
 	code = request(bench, variant, CPUBOLT_BRING_ONLINE, cpus,
 		       keep ? &(cases + 1)->samples[variant] : NULL);
-	/* The wait varies by 3 ms, to be out of step with the tick, whose period is 1 to 10 ms. */
+	/* The wait varies by up to 3 ms, to be out of step with the tick of 1 to 10 ms. */
 	if (code == EXIT_DONE && bench->gap_ms)
 		code = wait_and_measure(bench, bench->gap_ms + bench->done * 3 % 4,
 					power ? &power->there : NULL);
@@ -631,8 +632,8 @@ static int report(struct bench *bench, FILE *output)
 }
 
 /*
- * Opens the file before anything is measured, and keeps its contents until there is a result.
- * @made: whether there was no such file
+ * Opens the file of --output before anything is measured, and keeps its contents until there is a
+ * result. @made: whether there was no such file
  */
 static int open_output(struct bench *bench, FILE **output, bool *made)
 {

@@ -125,7 +125,7 @@ static bool has_secure_boot(struct doctor *doctor)
 	return value[4] == 1;
 }
 
-/* The path of an installed kernel with Bolt, to be freed; NULL if no such kernel is found. */
+/* The path of an installed kernel with "bolt" in its name, to be freed; NULL if there is none. */
 static char *installed_kernel(struct doctor *doctor)
 {
 	const char *root = doctor->call->root;
@@ -235,7 +235,7 @@ static void check_smt(struct doctor *doctor)
 		find(doctor, FINDING_NOTE, "SMT", "SMT is off until the next boot: second threads "
 		     "of cores cannot come online");
 		advise(doctor, "to use second threads, take nosmt=force off the kernel's command "
-		       "line");
+		       "line if it is there, and boot again");
 	} else if (!strcmp(control, "off")) {
 		find(doctor, FINDING_NOTE, "SMT", "SMT is off: second threads of cores cannot come "
 		     "online");

@@ -144,8 +144,9 @@ static int say_ways(const struct energy_words *words)
 	       words->pace->dwell_ms, words->pace->per_minute);
 	puts("SAVED is the share of the energy of \"none\" that a way saves. RANGE is where SAVED is\n"
 	     "with each number of the model at the ends of its range, one number at a time.\n"
-	     "WAITED is the share of the work that found no CPU. P99-MS is how long 99 % of all\n"
-	     "work waited at most: whole intervals, and the request that brought CPUs.");
+	     "WAITED is the share of the work that waited for an interval or longer. P99-MS is how\n"
+	     "long 99 % of all work waited at most, in whole intervals; if work waited, the time of\n"
+	     "the last request that brought CPUs is added.");
 	for (way = WAY_CONSERVATIVE; way < WAYS; way++) {
 		saving = energy_saving(words->model, &words->runs[WAY_NONE], &words->runs[way]);
 		if (*saving.most)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* cpubolt irq: which CPUs get interrupts, and the list of CPUs that keep these */
+/* cpubolt irq: which CPUs get interrupts, and the keep list: the CPUs on which Bolt keeps these */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static const struct help help = {
 		   " -o, --output LIST        these columns\n"
 		   " -p, --propose            propose a keep list; nothing is changed\n"
 		   "     --apply CPULIST      keep interrupts on these CPUs\n"
-		   "     --clear              keep interrupts nowhere\n"
+		   "     --clear              empty the keep list\n"
 		   HELP_OPTION_HELP,
 	.examples = " cpubolt irq --interval 5       the busiest interrupts of five seconds\n"
 		    " cpubolt irq --by-cpu           which CPUs have interrupts\n"
@@ -76,7 +76,7 @@ static const struct sheet_column cpu_columns[CPU_COLUMN_COUNT] = {
 			  SCOLS_JSON_NUMBER, true },
 	[CPU_FIXED] = { "FIXED", "rate of other interrupts that cannot be moved",
 			SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
-	/* Of a boolean that is not known libsmartcols makes "false", of a number "null". */
+	/* libsmartcols prints an unknown number as "null", but an unknown boolean as "false". */
 	[CPU_KEPT] = { "KEEP", "whether the CPU is in the keep list", 0, SCOLS_JSON_NUMBER,
 		       true },
 };

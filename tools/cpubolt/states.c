@@ -64,7 +64,7 @@ static const struct help help = {
 		   "                            serial    fit for requests for several CPUs\n"
 		   "                            unfit     not fit: such requests go CPU by CPU\n"
 		   "                            default   as Bolt's policy says\n"
-		   "     --timing on|off      measure the callbacks, or no longer\n"
+		   "     --timing on|off      measure callbacks, or stop measuring\n"
 		   HELP_OPTION_HELP,
 	.examples = " cpubolt states\n"
 		    " cpubolt states -o NAME,CLASS,REASON\n"
@@ -240,7 +240,7 @@ static void put_row(struct view *view, struct sheet *sheet, const struct state_r
 	sheet_put(sheet, COLUMN_NAME, "%s", row->name);
 	if (view->native)
 		return;
-	/* A "!" follows what the administrator has set, as in the kernel's file; not in JSON. */
+	/* A "!" follows what the administrator has set, as in the kernel's file; JSON has none. */
 	sheet_put(sheet, COLUMN_CLASS, "%s%s", row->class,
 		  row->class_moved && !view->json ? "!" : "");
 	sheet_put(sheet, COLUMN_FIT, "%s%s", row->fit,
@@ -259,8 +259,8 @@ static void put_row(struct view *view, struct sheet *sheet, const struct state_r
 }
 
 /*
- * Prints in sentences what matters most in the table. An unfit state is said to be "still unfit"
- * only while the kernel names another state as slow, whose place the unfit state may take. While
+ * Prints in sentences what matters most in the table. Of several unfit states the kernel names one
+ * as slow; another is said to be "still unfit", because the kernel may name that state next. While
  * the kernel names no slow state, an unfit state slows no request, because it has no instance.
  */
 static void print_summary(const struct view *view)
@@ -313,7 +313,7 @@ static int show(struct view *view)
 
 /* -- Changing ------------------------------------------------------------- */
 
-/* One write() to a file below the root: 0 or a negative errno. */
+/* Makes one write() to a file below the directory of --root. Returns 0 or a negative errno. */
 static int write_file(const struct view *view, const char *path, const char *text)
 {
 	size_t length = strlen(text);
@@ -375,7 +375,7 @@ static int find_states(struct view *view)
 
 static int explain_refusal(const struct wish *wish, int error, bool undone)
 {
-	const char *after = undone ? "nothing has changed" : "states named before stay changed";
+	const char *after = undone ? "nothing has changed" : "the states named before this one stay changed";
 
 	if (error == -EACCES || error == -EPERM)
 		return fail(undone ? EXIT_NOT_PERMITTED : EXIT_PARTIAL,
@@ -426,7 +426,7 @@ static int set_timing(struct view *view)
 		    strerror(-error), after);
 }
 
-/* A signal that came between two writes would leave only a part of the changes made. */
+/* Holds signals back: one that came between two writes would leave the changes half made. */
 static int make_changes(struct view *view)
 {
 	int code = EXIT_DONE;

@@ -243,7 +243,7 @@ static void print_parsable_head(const struct table *table)
 	unsigned int i;
 
 	puts("# The following is the parsable format, which can be fed to other programs.");
-	puts("# An empty column means that nothing is known.");
+	puts("# An empty column means that nothing is known, or that what the column names is not so.");
 	for (i = 0; i < table->count; i++)
 		printf("%s%s", i ? "," : "# ", table->columns[i]->name);
 	putchar('\n');

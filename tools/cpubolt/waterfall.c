@@ -11,8 +11,9 @@
 #define TIME_WIDTH	9
 /*
  * States of a group that take less than a 100th of the request share a line, unless all states are
- * to be shown; a state with an error has its own line. A group is a phase, or natively a CPU; its
- * time without callbacks gets a line if that time is a 20th of the request or more.
+ * to be shown; a state with an error has its own line. A group is a phase or, without Bolt, a CPU.
+ * The time of a group without callbacks gets a line if that time is a 20th of the request or more,
+ * and so does the time before the first group, and after the last.
  */
 #define SHORT_PART	100
 #define GAP_PART	20
@@ -187,8 +188,8 @@ static bool has_group(const struct waterfall *waterfall, const char *name)
 }
 
 /*
- * Natively CPUs come or go one after the other, so the events of one CPU follow each other, with
- * few exceptions.
+ * Without Bolt, CPUs come or go one after the other, so the events of one CPU follow each other.
+ * If events of another CPU are among them, as is rare, the CPU has one group all the same.
  */
 static int add_cpus(struct waterfall *waterfall, const struct trace_events *events,
 		    const struct bounds *bounds)
@@ -377,7 +378,7 @@ static void print_short(const struct waterfall *waterfall, const struct waterfal
 		busy += rows[i].busy;
 		states++;
 	}
-	snprintf(name, sizeof(name), "  %zu short one%s", states, states == 1 ? "" : "s");
+	snprintf(name, sizeof(name), "  %zu short state%s", states, states == 1 ? "" : "s");
 	if (states)
 		print_line(look, waterfall->total, name, '-', spans, length, busy, out);
 	free(spans);
@@ -391,9 +392,9 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /*
- * Prints for how much of the time of a group no callback ran, if that is much:
- * meanwhile other code of the kernel ran, or the task that would run the next callback
- * waited.
+ * Prints for how much of the time of a group no callback ran, if that is much: meanwhile other code
+ * of the kernel ran, or the task that would run the next callback waited. Gaps of less than a 100th
+ * of the request are counted, but have no place in the bar.
  */
 static void print_gaps(const struct waterfall *waterfall, const struct waterfall_row *group,
 		       size_t count, const struct waterfall_look *look, FILE *out)

@@ -156,7 +156,7 @@ static void print_offline(FILE *out, const struct daemon *daemon, unsigned int c
 	if (has(daemon, daemon->config->deny, cpu))
 		fputs("it is in \"deny\"", out);
 	else if (!has(daemon, daemon->owner.taken, cpu))
-		fputs("another program has taken it, so cpuboltd leaves it offline", out);
+		fputs("another program took it, or it was offline before cpuboltd started", out);
 	else if (waits)
 		fprintf(out, "it could not be brought online, which is tried again in %u s", waits);
 	else

@@ -33,7 +33,7 @@ static int print_help(void)
 	     "                      " CONFIG_FILE "\n"
 	     " -p, --policy NAME    use this policy, whatever the configuration says\n"
 	     " -n, --dry-run        measure, and say what would be done\n"
-	     "     --samples N      decide N times, the first time at once, then end\n"
+	     "     --samples N      measure N times, the first time at once, then end\n"
 	     "     --replay TRACE   say what the policy would make of a recorded load\n"
 	     "     --restore        bring back CPUs that a daemon has left offline\n"
 	     "     --root DIR       read the CPUs of the recorded tree DIR\n"
@@ -113,7 +113,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case SAMPLES:
 			if (!take_count(optarg, &options->samples)) {
-				fail(EXIT_USAGE, "--samples %s: a number is wanted", optarg);
+				fail(EXIT_USAGE, "--samples %s: a number above 0 is wanted", optarg);
 				return usage();
 			}
 			break;
@@ -142,7 +142,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 	return check_together(options);
 }
 
-/* The files are read even if "--policy" names no policy: "--restore" needs "deny". */
+/* Reads the configuration even if "--policy" names an unknown policy: "--restore" needs "deny". */
 static int read_config(const struct machine *machine, const struct options *options,
 		       struct config *config)
 {

@@ -31,7 +31,7 @@ def test_beside_a_load(kernel: Kernels, arch: str) -> None:
     assert re.search(r"^CPU 3 is offline: cpuboltd took it \d+ s ago, for the policy", text, re.M)
     assert "lease 1: CPUs 2-3 for 2 s" in text
     assert "CPU 2 is online: another program has brought it online" in text
-    assert "CPU 3 is offline: another program has taken it" in text
+    assert "CPU 3 is offline: another program took it, or it was offline" in text
     assert "in order" in text
     ((used, kb),) = re.findall(
         r"^without load: (\S+) % of a CPU in 60\d+ ms, (\d+) kB$", text, re.M

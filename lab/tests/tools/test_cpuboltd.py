@@ -183,7 +183,7 @@ def test_a_wrong_configuration(daemon: Path, tree: Tree, mode: tuple[str, ...]) 
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("--samples", "0"), "--samples 0: a number is wanted"),
+        (("--samples", "0"), "--samples 0: a number above 0 is wanted"),
         (("--policy", "fast"), 'there is no policy "fast"'),
         (("--faster",), "unrecognized option '--faster'"),
         (("now",), '"now" is too much'),
