@@ -136,7 +136,7 @@ static void sum_up(struct player *player, unsigned long steps, struct outcome *o
 		if (before < 0.99 * all)
 			p99 = i;
 		wait = i * length + player->extra[i];
-		/* A request may take longer than an interval. */
+		/* As a request may outlast an interval, the longest wait may have fewer steps. */
 		if (player->waits[i] > 0 && wait > outcome->wait_longest)
 			outcome->wait_longest = wait;
 		before += player->waits[i];
@@ -187,7 +187,7 @@ static void change(struct player *player, double now, struct outcome *outcome)
 	outcome->requesting += player->free_at - now;
 }
 
-/* Lets the policy decide at the end of an interval. */
+/* Lets the policy decide at the end of an interval, unless a request is under way. */
 static int decide(struct player *player, double now, struct outcome *outcome)
 {
 	const struct play *play = player->play;

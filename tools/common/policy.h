@@ -91,8 +91,8 @@ struct policy {
 	 * True: a CPU comes in the interval in which the policy first wants the CPU, if the limit
 	 * of changes allows that. False: the CPU comes when the policy has wanted the CPU for the
 	 * time "hold" of restrain.h. This time doubles, up to 64 times "hold", for each time in a
-	 * row that the CPU came, and soon was not wanted. When the time has not changed for five
-	 * minutes, it is halved.
+	 * row that the CPU came, and soon was not wanted. After each five minutes in which that
+	 * does not happen, the time is halved, down to "hold".
 	 */
 	bool urgent;
 	/*

@@ -2,9 +2,9 @@
 /*
  * The policy "steal": a guest gives back CPUs that its host does not run
  *
- * If a guest has more virtual CPUs than the host runs at once, the host stops some virtual CPUs in
- * the middle of a critical section for which other virtual CPUs wait. If the guest has only as many
- * virtual CPUs as the host runs at once, the host need not stop any.
+ * If a guest has more virtual CPUs than the host runs at once, the host at times stops a virtual
+ * CPU in the middle of a critical section for which other virtual CPUs wait. If the guest has only
+ * as many virtual CPUs as the host runs at once, the host need not stop any.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@ struct cpu {
 	bool came;		/* true: the CPU came at online_us; false: it has never come */
 	uint64_t online_us;
 	unsigned int in_vain;	/* times in a row that the CPU came, and soon was not wanted */
-	uint64_t vain_us;	/* when "in_vain" last changed */
+	uint64_t vain_us;	/* when "in_vain" was last set */
 	bool went;		/* true: the CPU went at offline_us, and was not wanted since */
 	uint64_t offline_us;
 	unsigned long load;	/* load_of() when the policy last ceased to want the CPU */
@@ -76,8 +76,8 @@ static bool is_alike(unsigned long a, unsigned long b)
 
 /*
  * The policy wants a CPU that has gone. If the CPU went a short time ago, and the load is about the
- * same as when the policy ceased to want the CPU, the load does not do without the CPU: the return
- * counts. CPUs that are @full do not show how high the load is: the return does not count.
+ * same as when the policy ceased to want the CPU, the load needs the CPU, and cpu->returns counts
+ * the return. CPUs that are @full do not show how high the load is, so the return does not count.
  */
 static void note_return(struct cpu *cpu, unsigned long load, bool full, uint64_t now_us)
 {
@@ -114,7 +114,7 @@ static void note_wish(struct cpu *cpu, bool wanted, bool online, unsigned long l
 	cpu->since_us = now_us;
 }
 
-/* What was learnt some minutes ago may be out of date: the host may have less to do since. */
+/* Some minutes after a CPU came in vain, the host may have less to do: the CPU may come sooner. */
 static void forget(struct cpu *cpu, uint64_t now_us)
 {
 	if (!cpu->in_vain || now_us - cpu->vain_us < FORGET_US)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Reads the caches of a CPU when a program first asks for one. */
+/* Reads the caches of a CPU when a program first asks for a cache of this CPU. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -82,7 +82,7 @@ unsigned int cpubolt_features(struct cpubolt *handle);
 /** cpubolt_set_new() - an empty set for all CPU numbers of the machine; NULL if memory is short */
 cpu_set_t *cpubolt_set_new(const struct cpubolt *handle);
 
-/** cpubolt_set_size() - size of the machine's sets in bytes, the first argument of CPU_*_S() */
+/** cpubolt_set_size() - size of the machine's sets in bytes, the argument setsize of CPU_*_S() */
 size_t cpubolt_set_size(const struct cpubolt *handle);
 
 /**
@@ -97,7 +97,7 @@ size_t cpubolt_set_size(const struct cpubolt *handle);
 int cpubolt_parse_list(const struct cpubolt *handle, const char *text, cpu_set_t *set,
 		       size_t *error_at);
 
-/** cpubolt_parse_mask() - as cpubolt_parse_list(), but of a mask such as "ff,ffffffff" or "0xff" */
+/** cpubolt_parse_mask() - as cpubolt_parse_list(), but @text is a mask: "ff,ffffffff" or "0xff" */
 int cpubolt_parse_mask(const struct cpubolt *handle, const char *text, cpu_set_t *set,
 		       size_t *error_at);
 
@@ -222,10 +222,10 @@ enum cpubolt_way {
 /**
  * What became of a request
  *
- * After an error with CPUBOLT_WAY_NONE, nothing has changed. @missing is then 0, as these CPUs were
- * not counted, unless CPUBOLT_BATCH_ONLY forbade the only way (-EOPNOTSUPP). If the CPUs could not
- * be looked at after the writes, @error is set, and @changed and @missing are both 0: the counts
- * are not known then.
+ * After an error with CPUBOLT_WAY_NONE, nothing has changed. @missing is then 0, as no CPUs were
+ * counted, unless CPUBOLT_BATCH_ONLY forbade the only way (-EOPNOTSUPP). If the CPUs could not be
+ * looked at after the writes, @error is set, and @changed and @missing are both 0: the counts are
+ * not known then.
  */
 struct cpubolt_result {
 	enum cpubolt_way way;

@@ -102,7 +102,8 @@ static int read_list(const struct cpubolt *handle, const char *name, cpu_set_t *
 
 /*
  * Reads the list of isolated or nohz_full CPUs, which some kernels do not have. If the kernel has
- * cut the list, every CPU behind its end counts: it is safer to leave one CPU too many alone.
+ * cut the list, every CPU behind its end counts as listed: to leave alone one CPU too many is safer
+ * than to leave alone one too few.
  */
 static int read_list_if_any(const struct cpubolt *handle, const char *name, cpu_set_t *cpus)
 {
@@ -302,8 +303,8 @@ unsigned int cpubolt_features(struct cpubolt *handle)
 }
 
 /*
- * The sets of isolated CPUs are read when a program asks for one: few programs ask, and a request
- * should not wait for the files.
+ * The sets of isolated and nohz_full CPUs are read only when a program asks for one of these sets:
+ * few programs ask, and a request should not wait for the files.
  */
 static int read_isolated(const struct cpubolt *handle)
 {

@@ -93,7 +93,7 @@ int cpubolt_monitor_open(struct cpubolt *handle, struct cpubolt_monitor **monito
 	return 0;
 }
 
-/* Reads from the socket whether the kernel has lost events: libsystemd drops that error. */
+/* Reads from the socket whether the kernel has lost events, as libsystemd drops ENOBUFS. */
 static bool lost_events(struct cpubolt_monitor *monitor)
 {
 	int fd = sd_event_source_get_io_fd(sd_device_monitor_get_event_source(monitor->device));

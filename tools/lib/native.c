@@ -27,7 +27,7 @@ static void add_undo(struct cpubolt_result *result, unsigned int cpu, const char
 		memcpy(result->undo + length, entry, (size_t)size + 1);
 }
 
-/* The name of hotplug state @number in the lines "  3: name" of hotplug/states. */
+/* Finds the name of hotplug state @number in @states, which has lines "  3: name". */
 static void state_name(const char *states, int number, char *name, size_t size)
 {
 	const char *line = states, *here;

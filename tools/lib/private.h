@@ -15,8 +15,8 @@
 /* -- sysfs.c: files below a directory --------------------------------------- */
 
 /*
- * A file of this size or more is not read. The list of the CPUs of a package or a node may be
- * longer than a page.
+ * A file of this size or more is not read. The limit is above a page, because the list of the CPUs
+ * of a package or a node may be longer than a page.
  */
 #define SYSFS_READ_MAX (1U << 20)
 
@@ -52,7 +52,7 @@ int sysfs_number(int dir, const char *name, int *number);
 /** sysfs_write() - one write() of @size bytes into the file @name; -EIO if not all were taken */
 int sysfs_write(int dir, const char *name, const void *data, size_t size);
 
-/** sysfs_parse_number() - the decimal number that @text is, from INT_MIN to INT_MAX */
+/** sysfs_parse_number() - read @text, a decimal number from INT_MIN to INT_MAX, into @number */
 int sysfs_parse_number(const char *text, int *number);
 
 /* -- set.c: sets of CPUs, whatever the machine ------------------------------ */
@@ -177,7 +177,7 @@ int error_undo_next(const char **undo);
 
 /** What is known of one CPU */
 struct place {
-	bool known;		/* the CPU was seen online, by this program or by another */
+	bool known;		/* the CPU was seen online or half-way, by any program */
 	bool saved;		/* the place is in the file in /run */
 	int core_id;		/* number as in sysfs, unlike the number in topology.core */
 	struct cpubolt_topology topology;
@@ -197,7 +197,7 @@ void topology_free(struct cpubolt *handle);
 /** topology_stale() - note that CPUs may have come or gone */
 void topology_stale(struct cpubolt *handle);
 
-/** topology_save() - see to it that the places of those of @cpus that are online are in /run */
+/** topology_save() - try to have the places of the online and half-way CPUs of @cpus in /run */
 void topology_save(struct cpubolt *handle, const cpu_set_t *cpus);
 
 /** cores_number() - number cores in the order of their first CPUs, and the threads of each */
@@ -220,15 +220,15 @@ void request_find_error(struct cpubolt *handle, int err, struct cpubolt_result *
 /**
  * native_request() - write cpuN/online of each CPU in @missing
  *
- * CPUs that come are written first. Return: 0 or a negative errno; @result has the CPU that failed,
- * and the CPUs that could not be put back.
+ * The files of CPUs that come online are written first. Return: 0 or a negative errno; @result has
+ * the CPU that failed, and the CPUs that could not be put back.
  */
 int native_request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 		   const cpu_set_t *missing, unsigned int flags, struct cpubolt_result *result);
 
 /* -- events.c ---------------------------------------------------------------------- */
 
-/** event_parse() - fill in @event of the device @name: 1, or 0 if no CPU has come or gone */
+/** event_parse() - fill in @event of device @name; return 1, or 0 if no CPU has come or gone */
 int event_parse(const char *action, const char *name, struct cpubolt_event *event);
 
 #endif /* CPUBOLT_PRIVATE_H */

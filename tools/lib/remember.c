@@ -2,7 +2,7 @@
 /*
  * Reads and writes /run/cpubolt/topology. Before a request takes CPUs offline, the topology of
  * these CPUs, and of all others that the handle knows, is written there for later programs, unless
- * the file already has all CPUs that go. The first line names the boot, as a number may mean
+ * the file already has all CPUs that go. The first line names the boot, as a CPU number may mean
  * another CPU after the next boot; then each CPU whose topology is known has a line.
  */
 #include <errno.h>

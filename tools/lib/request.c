@@ -133,8 +133,8 @@ static int carry_out(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t
 		result->ns = cpu_now_ns() - begin;
 	}
 	/*
-	 * The kernel has no Bolt, or @flags forbid Bolt; or Bolt is disabled, perhaps only since
-	 * the machine was looked at; or the platform has no CPU hotplug.
+	 * The native way is for these cases: the kernel has no Bolt, @flags forbid Bolt, Bolt is
+	 * disabled, perhaps only since the machine was looked at, or the platform has no hotplug.
 	 */
 	if (err == -EOPNOTSUPP && !(flags & CPUBOLT_BATCH_ONLY)) {
 		result->way = CPUBOLT_WAY_NATIVE;

@@ -199,8 +199,8 @@ static void read_level(struct cpubolt *handle, const struct level *level, const 
 }
 
 /*
- * A CPU that has gone offline while its files were read may be known by half only. Such a CPU is
- * read again when it is back.
+ * Forgets CPUs that have gone offline while their files were read, as their topology may have been
+ * read by half only. The files of such a CPU are read again when the CPU is back.
  */
 static void forget_gone(struct cpubolt *handle, const cpu_set_t *cpus)
 {

@@ -65,7 +65,7 @@ def prepare(root: Path, line: str) -> None:
 
 
 def run(binary: Path, root: Path, line: str) -> list[str]:
-    """Run a command of a file and return its lines."""
+    """Run the command of a line that begins with "$", and return the lines that it prints."""
     program, *words = shlex.split(line[1:])
     if program == "cat":
         return (root / words[0]).read_text().splitlines()
@@ -77,7 +77,8 @@ def run(binary: Path, root: Path, line: str) -> list[str]:
         env={"LC_ALL": "C.UTF-8", "ASAN_OPTIONS": "detect_leaks=0"},
     )
     errors = done.stderr.splitlines()
-    # Messages on tasks come in the order of the directory, which only procfs sorts by PID.
+    # Messages on tasks come in the order of the directory, which only procfs sorts by PID, so the
+    # messages are sorted here.
     errors.sort(key=lambda line: line if "(pid " in line else "~")
     lines = [f"err: {each}" for each in errors] + done.stdout.splitlines()
     if done.returncode:

@@ -75,12 +75,12 @@ static const struct row rows[] = {
 	{ CPUBOLT_TAKE_OFFLINE, { NATIVE, EAGAIN, 3, "", "", 2, 4, 0 },
 	  "CPU 3 failed: Resource temporarily unavailable (errno 11); "
 	  "2 CPUs changed, 4 CPUs did not" },
-	/* Natively a callback has failed with EINVAL or ENODEV. */
+	/* Without Bolt, EINVAL and ENODEV are the errors of a callback of a hotplug state. */
 	{ CPUBOLT_TAKE_OFFLINE, { NATIVE, EINVAL, 3, "", "", 0, 1, 0 },
 	  "CPU 3 failed: Invalid argument (errno 22); nothing has changed" },
 	{ CPUBOLT_BRING_ONLINE, { NATIVE, ENODEV, 3, "", "", 0, 1, 0 },
 	  "CPU 3 failed: No such device (errno 19); nothing has changed" },
-	/* The CPUs could not be looked at after the write. */
+	/* The CPUs could not be looked at after the write, so it is not known what has changed. */
 	{ CPUBOLT_TAKE_OFFLINE, { BATCH, ENOMEM, -1, "", "", 0, 0, 0 },
 	  "memory is short" },
 	{ CPUBOLT_TAKE_OFFLINE, { BATCH, 4242, 3, "a", "", 0, 1, 0 },

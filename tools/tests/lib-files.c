@@ -124,8 +124,8 @@ static void test_large_files(void **state)
 }
 
 /*
- * The kernel gives a list of CPUs in a binary file in parts that are a byte shorter than a page. A
- * pipe of packets does the same: a packet for each read.
+ * The kernel gives a list of CPUs in a binary file of sysfs, such as core_cpus_list, in parts that
+ * are a byte shorter than a page. A pipe of packets does the same: each read gets one packet.
  */
 static void test_a_file_in_parts(void **state)
 {

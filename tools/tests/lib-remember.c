@@ -136,7 +136,7 @@ static void test_written_once(void **state)
 	tree_close(handle);
 }
 
-/* Every user may open and lock the folder. */
+/* Every user may open and lock the folder, so a request must not wait until the lock is free. */
 static void test_a_lock_holds_up_no_request(void **state)
 {
 	struct cpubolt *handle = tree_open("smt+bolt");

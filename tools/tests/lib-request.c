@@ -188,7 +188,7 @@ static void test_own_line(void **state)
 	find(handle, "batch=8 pid=1 cpu=1 state=a errno=16\nbatch=9 pid=2 cpu=2 state=b errno=16\n",
 	     EBUSY, &result);
 	assert_int_equal(result.cpu, -1);
-	/* In a container the line has another PID than getpid() gives: the only line is taken. */
+	/* In a container getpid() does not give the PID in the line: the only new line is taken. */
 	find(handle, "batch=8 pid=1 cpu=1 state=a errno=16\n", EBUSY, &result);
 	assert_int_equal(result.cpu, 1);
 	tree_close(handle);

@@ -72,7 +72,7 @@ static void test_sets_of_1780_cpus(void **state)
 	tree_close(handle);
 }
 
-/* Writes @cpus to the file @name as the kernel shows a list: no more than a page, less a byte. */
+/* Writes @cpus to the file @name as the kernel shows a long list: cut a byte before a page ends. */
 static void write_cut(struct cpubolt *handle, const char *name, const cpu_set_t *cpus)
 {
 	char *text = cpubolt_format_list(handle, cpus);
@@ -83,7 +83,10 @@ static void write_cut(struct cpubolt *handle, const char *name, const cpu_set_t 
 	free(text);
 }
 
-/* Wherever the kernel has cut the list of parked CPUs, the CPUs that the list has are parked. */
+/*
+ * Wherever the kernel has cut the list of parked CPUs, perhaps within a number, the library takes
+ * the CPUs that the list has, and no others, for parked.
+ */
 static void test_a_cut_list_of_parked_cpus(void **state)
 {
 	struct cpubolt *handle = tree_open_wide();
@@ -466,7 +469,7 @@ static void test_topology_is_remembered(void **state)
 	tree_write(tree_folder(), CPUS "online", "0-31\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_int_equal(cpubolt_topology(handle, 9, &after), 0);
-	/* CPU 9 and its former sibling are cores of their own now. */
+	/* CPU 9 and its former sibling now differ in core_id, so each has a core of its own. */
 	assert_int_equal(after.thread, 0);
 	assert_int_equal(cpubolt_topology(handle, 25, &before), 0);
 	assert_int_not_equal(before.core, after.core);

@@ -29,8 +29,8 @@ static void run(const char *program, const char *name, const char *folder)
 }
 
 /*
- * Returns the folder for trees: that in TMPDIR, or memory if there is room, as a tree may have tens
- * of thousands of files; otherwise /tmp.
+ * Returns the folder in which trees are made: the one in TMPDIR if that is set; else /dev/shm if it
+ * has 1 GiB of room, because a tree may have tens of thousands of files; otherwise /tmp.
  */
 static const char *where(void)
 {

@@ -177,7 +177,7 @@ def _hybrid() -> Machine:
 
 
 def _packages(packages: int, cores: int, threads: int, model: str, khz: int) -> Machine:
-    """Return packages, each a NUMA node; the second half of the numbers are second threads."""
+    """Return a machine whose packages are NUMA nodes; second threads follow all first threads."""
     caches = _x86_caches(32, 1024, 36608)
     cpus = [
         Cpu(core, package * 256 + core * 2, 0, package, package, khz, caches=caches)

@@ -161,7 +161,7 @@ static void test_what_is_wrong_in_a_model(void **unused)
 	energy_model_free(&model);
 }
 
-/* Checks a model of two texts, which are called "m" and "r". */
+/* Checks that a model of two texts, which are called "m" and "r", is refused with @wanted. */
 static void check_two(const char *machine, const char *requests, const char *wanted)
 {
 	struct energy_model model = { 0 };
@@ -485,7 +485,7 @@ static void test_same_times_same_energy(void **unused)
 	assert_true(energy_spent(&model, &native) == energy_spent(&model, &bolt));
 	energy_run_free(&native);
 	energy_run_free(&bolt);
-	/* Requests that take seconds: decisions come late, and work waits. */
+	/* If requests of Bolt take seconds, decisions come late, and work waits. */
 	assert_int_equal(energy_run(&model, WAY_NATIVE, &energy_fast_pace, &trace, &native), 0);
 	model.requests[ENERGY_BOLT].off_ms.value = model.requests[ENERGY_BOLT].on_ms.value = 2000;
 	assert_int_equal(energy_run(&model, WAY_BOLT, &energy_fast_pace, &trace, &bolt), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Writes a result file of made-up times and odd names, with which the lab's reader is tested. */
+/* Prints a result file of made-up times, with an odd name of the CPU, to test the lab's reader. */
 #include <stdio.h>
 
 #include "bench_data.h"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Gives changed copies of recorded files to functions that parse text for
+ * Gives changed copies of recorded files to functions that parse text for the subcommands
  * states, irq, trace and doctor. This program is for a build with ASan and UBSan.
  *
  *     fuzz SECONDS SEED FILE...
  *
- * Prints how many inputs were tried; the same seed tries the same inputs, for as long as is asked.
+ * Prints how many inputs were tried. With the same seed the program tries the same inputs, as many
+ * as it can in SECONDS.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests the look at tasks of this machine before a request with which CPUs come and CPUs go
+ * Tests whether look() finds a task that would lose its last CPU when CPUs come and other CPUs go
  *
  * The test changes no CPU: the sets of CPUs are those of a recorded tree, and sched_getaffinity(2)
  * is replaced by a function that says that CPU 3 is the only CPU online on which a task may run.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests what states, irq, bench, trace and doctor parse and compute, with recorded files. */
+/*
+ * Tests what the subcommands states, irq, bench, trace and doctor parse and compute, with recorded
+ * files
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -249,7 +252,10 @@ static void odd_interrupts(void **state)
 	assert_string_equal(table.rows[0].irq, "LOC");
 	irq_free(&table);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-		/* A line without a count for the first CPU is left out. */
+		/*
+		 * A number of more than 32 bits is no count, and a line without a count for the
+		 * first CPU is left out.
+		 */
 		int expected = i == 7 ? 0 : -EINVAL;
 
 		assert_int_equal(irq_parse(wrong[i], &table), expected);

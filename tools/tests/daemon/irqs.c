@@ -392,7 +392,10 @@ struct played {
 	unsigned int back;		/* moves to the CPU that the interrupt was on before */
 };
 
-/* What the daemon keeps of each interrupt from one measurement to the next. */
+/*
+ * Of each interrupt: the rate that was made up; "smooth" and "calm_us", which the daemon keeps from
+ * one measurement to the next; the CPU before the last move, and the number of moves
+ */
 static struct {
 	double rate, smooth;
 	uint64_t calm_us;

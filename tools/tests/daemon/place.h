@@ -29,7 +29,7 @@ void assert_online(const char *list);
 
 cpu_set_t *cpus_of(const char *list);
 
-/** assert_list() - check that the set is this cpulist, or "none" */
+/** assert_list() - check that the set is this cpulist; "none" stands for an empty set */
 void assert_list(const cpu_set_t *set, const char *list);
 
 /** put_task() - add a task with these CPUs, this scheduling policy and these flags */

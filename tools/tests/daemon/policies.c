@@ -141,7 +141,10 @@ static void test_load_takes_what_is_needed(void **unused)
 	set_loads(&world, 1000, 0);
 	world.inputs.runnable = 8;
 	assert_int_equal(decide(&world, &policy_load), 10);
-	/* The CPUs are idle for 40 % of the time, but a task waits for a fifth of the time. */
+	/*
+	 * The CPUs are idle for 40 % of the time, so two CPUs suffice; but if a task nevertheless
+	 * waits for a fifth of the time, a third CPU is wanted.
+	 */
 	set_online(&world, 0, 1);
 	set_loads(&world, 600, 0);
 	world.inputs.runnable = 1;
@@ -185,7 +188,7 @@ static void test_load_on_a_floor_that_grows(void **state)
 	end(&world);
 }
 
-/* CPUs with numbers as Linux gives these: second threads come behind all first threads. */
+/* CPU numbers as on most x86 machines: the second threads of all cores follow all first threads. */
 static void test_siblings_and_packages_stay_together(void **unused)
 {
 	struct world world;
@@ -258,8 +261,8 @@ static void test_package_empties_packages(void **unused)
 }
 
 /*
- * Four small CPUs and four big ones, no floor, as the daemon leaves min_cpus to this policy: one
- * cluster is online as long as one suffices.
+ * The machine has four small CPUs and four big ones. The floor is empty at first, because the
+ * daemon leaves min_cpus to this policy, so one cluster is online as long as one cluster suffices.
  */
 static void test_package_switches_clusters(void **unused)
 {
@@ -517,7 +520,7 @@ static unsigned int wait_for_cpu_0(struct world *world, unsigned int seconds, un
 /*
  * Two busy tasks may run on CPU 0 only. If two CPUs are online, the CPUs are more than half busy on
  * average, so the task that waits counts, and the policy wants three CPUs. If three CPUs are
- * online, the CPUs are less than half busy, the task does not count, and two CPUs seem to be enough.
+ * online, the CPUs are less than half busy, the task does not count, and two CPUs seem to suffice.
  */
 static void test_tasks_that_wait_for_each_other(void **state)
 {
@@ -528,7 +531,7 @@ static void test_tasks_that_wait_for_each_other(void **state)
 	assert_in_range(wait_for_cpu_0(&world, 600, 1000), 1, 10);
 	assert_int_equal(CPU_COUNT(&world.online), 3);
 	assert_int_equal(restraint_reason(world.restraint, 2), REASON_RETURNS);
-	/* When there is less to do, the third CPU goes after the usual time. */
+	/* When there is less to do, CPUs 1 and 2 go after the time "hold", as CPUs usually do. */
 	wait_for_cpu_0(&world, 4, 300);
 	assert_int_equal(CPU_COUNT(&world.online), 1);
 	end(&world);
@@ -607,7 +610,10 @@ static double crowded(unsigned int cpus, unsigned int tasks, double one)
 	return more / all;
 }
 
-/* At times more tasks want to run than CPUs are online, and at other times CPUs are idle. */
+/*
+ * Sets how many tasks run or wait, and for how long a task waited: at times more tasks want to run
+ * than CPUs are online, although CPUs are idle at other times.
+ */
 static void let_tasks_wait(struct world *world, const struct made_up *load, double demand)
 {
 	unsigned int online = (unsigned int)CPU_COUNT(&world->online), i;
@@ -748,7 +754,7 @@ static void test_made_up_loads(void **unused)
 		play(policies[i % 4], 200);
 }
 
-/* When the load rises from 0.1 to 24 CPUs in one step, CPUs come in the next interval. */
+/* CPUs come at the end of the interval in which the load rises from 0.1 to 24 CPUs in one step. */
 static void test_a_step_is_answered_at_once(void **unused)
 {
 	struct world world;

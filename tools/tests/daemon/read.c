@@ -153,7 +153,7 @@ static void test_values_behind_an_error(void **state)
 
 	CPU_SET_S(3, machine.size, denied);
 	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		/* The last text has "deny" itself: a wrong list leaves the earlier one. */
+		/* errors[5] has "deny" itself: after a wrong list the earlier list still holds. */
 		snprintf(text, sizeof(text), "%s[daemon]\n%s", errors[i],
 			 i == 5 ? "" : "deny = 3\n");
 		error = parse(&config, text);
@@ -239,7 +239,7 @@ static void test_drop_ins(void **state)
 	assert_true(CPU_ISSET_S(2, machine.size, config.deny));
 	free(error);
 	write_below("/etc/cpubolt/cpuboltd.conf.d/30.conf", "");
-	/* Values that contradict each other. */
+	/* Values of two files contradict each other: "up" of 20.conf is not above "down". */
 	write_below("/etc/cpubolt/cpuboltd.conf.d/20.conf", "[load]\nup=50\n");
 	assert_int_equal(config_read(&machine, NULL, &config, &error), -EINVAL);
 	assert_string_equal(error, "[load]: down has to be less than up");
@@ -368,7 +368,7 @@ static void test_replay(void **state)
 	assert_true(outcome.cpu_seconds == 180 * 32);
 }
 
-/* Five minutes of a machine of two CPUs, which were busy all the time. */
+/* build.csv has five minutes of a machine of two CPUs, which were busy all the time. */
 static void test_a_recorded_load(void **state)
 {
 	char *text = file_read(DATA, "/build.csv", NULL);

@@ -102,7 +102,7 @@ static void test_interrupts_by_their_rates(void **state)
 	assert_explained("explain 1", "busy, 5000 a second, when CPU 0 had 9000 and CPU 1 had 0");
 	wait_for(300);
 	assert_int_equal(affinities, 1);
-	/* After a minute the interrupt counts as idle, and goes to the base CPU. */
+	/* After a minute the interrupt counts as idle, and goes to the CPU for idle interrupts. */
 	devices[1].rate = 10;
 	wait_for(50);
 	assert_int_equal(affinities, 1);
@@ -183,7 +183,7 @@ static void test_interrupts_are_left_to_irqbalance(void **state)
 	wait_for(30);
 	assert_int_equal(affinities, 1);
 	assert_affinity(1, "1");
-	/* When irqbalance starts again, the daemon puts back the affinities that it found. */
+	/* When irqbalance starts again, the affinities that the daemon found are put back. */
 	put("/proc/77/comm", "irqbalance\n");
 	wait_for(6);
 	assert_affinity(1, "0-3");
@@ -199,7 +199,7 @@ static void test_interrupts_are_left_to_irqbalance(void **state)
 	wait_for(6);
 	assert_affinity(1, "0");
 	assert_int_equal(affinities, 3);
-	/* The interrupt is left alone also when irqbalance has ended: another interrupt goes. */
+	/* When irqbalance has ended, that interrupt is left alone, too: another one moves. */
 	put("/proc/77/comm", "another\n");
 	wait_for(100);
 	assert_affinity(1, "0");
@@ -208,7 +208,10 @@ static void test_interrupts_are_left_to_irqbalance(void **state)
 	end();
 }
 
-/* That is so, too, after the daemon has left all interrupts alone for a while. */
+/*
+ * An interrupt whose affinity another program has set is still left alone after irqbalance has run
+ * for a while, and the daemon has left all interrupts alone meanwhile.
+ */
 static void test_another_programs_affinity_is_remembered(void **state)
 {
 	begin_interrupts("fixed", "0-1");
@@ -229,7 +232,7 @@ static void test_another_programs_affinity_is_remembered(void **state)
 	end();
 }
 
-/* irqbalance has no socket here. */
+/* irqbalance has no socket in this tree, and cannot be told, so interrupts are left alone. */
 static void test_an_irqbalance_that_cannot_be_told(void **state)
 {
 	begin_interrupts("fixed", "0-1");
@@ -255,7 +258,7 @@ static void test_interrupts_are_left_to_the_keep_list(void **state)
 	end();
 }
 
-/* The kernel does not show a keep list that is longer than a page. */
+/* The kernel does not show a keep list, the file irq_keep, that is longer than a page. */
 static void test_a_keep_list_that_is_too_long_to_read(void **state)
 {
 	begin_interrupts("fixed", "0-1");
@@ -284,7 +287,10 @@ static void test_a_keep_list_that_is_new(void **state)
 	end();
 }
 
-/* The list counts while Bolt is disabled, too: the kernel keeps no interrupt that was written then. */
+/*
+ * The keep list counts while Bolt is disabled, too: if the daemon wrote affinities then, the kernel
+ * would not keep these interrupts when Bolt is enabled.
+ */
 static void test_a_keep_list_while_bolt_is_disabled(void **state)
 {
 	begin_interrupts("fixed", "0-1");
@@ -303,7 +309,10 @@ static void assert_kept(const char *list)
 	assert_int_equal(listed, 0);
 }
 
-/* The kernel keeps no interrupt whose affinity a program writes while irq_keep has CPUs. */
+/*
+ * The kernel does not keep an interrupt whose affinity a program writes while irq_keep has CPUs, so
+ * the daemon empties irq_keep, writes affinities, and then sets irq_keep again.
+ */
 static void test_affinities_are_put_back_beside_a_keep_list(void **state)
 {
 	begin_with_a_move();
@@ -314,7 +323,10 @@ static void test_affinities_are_put_back_beside_a_keep_list(void **state)
 	end();
 }
 
-/* The kernel would not take this list again, so the list is not emptied. */
+/*
+ * The kernel takes no list without an online CPU, so this list could not be set again, and is not
+ * emptied.
+ */
 static void test_a_keep_list_without_a_cpu_online(void **state)
 {
 	struct irq_restored restored;
@@ -338,7 +350,7 @@ static void test_a_keep_list_without_a_cpu_online(void **state)
 	end();
 }
 
-/* The daemon has nothing to put back: the list stays as it is. */
+/* Another program has set the affinity, so nothing is put back, and irq_keep is not written. */
 static void test_a_keep_list_beside_another_programs_affinity(void **state)
 {
 	begin_with_a_move();
@@ -362,8 +374,8 @@ static void test_a_killed_daemon_and_a_keep_list(void **state)
 }
 
 /*
- * Some seconds before CPUs go, a keep list is set: their interrupts are left to the kernel, also if
- * interrupts are not measured until the CPUs go.
+ * Some seconds before CPUs go, a keep list is set: the interrupts of these CPUs are left to the
+ * kernel, even if the daemon does not measure interrupts between the two events.
  */
 static void test_a_keep_list_before_cpus_go(void **state)
 {
@@ -398,7 +410,10 @@ static void test_a_row_without_a_name(void **state)
 	end();
 }
 
-/* A device that was closed has a new interrupt with the same number, and any affinity. */
+/*
+ * A device that was closed comes back with a new interrupt that has the same number. The kernel has
+ * chosen the affinity of that interrupt, so the daemon may move the interrupt.
+ */
 static void test_a_device_that_comes_back_with_a_new_interrupt(void **state)
 {
 	begin_interrupts("load", "0-3");
@@ -420,7 +435,11 @@ static void test_a_device_that_comes_back_with_a_new_interrupt(void **state)
 	end();
 }
 
-/* Another program takes the CPU offline to which the daemon has moved an interrupt. */
+/*
+ * Another program takes the CPU offline to which the daemon has moved an interrupt. The affinity
+ * that the kernel then chooses does not count as one that another program has set, so the affinity
+ * that was found is put back.
+ */
 static void test_an_affinity_that_the_kernel_chooses(void **state)
 {
 	begin_with_a_move();
@@ -492,7 +511,7 @@ static void test_putting_back_while_cpus_change(void **state)
 	end();
 }
 
-/* A CPU goes while /proc/interrupts is read: rows then have fewer counts than the first line. */
+/* A CPU goes while /proc/interrupts is read: rows have fewer counts than line 1 has CPUs. */
 static void test_a_table_that_changes_while_it_is_read(void **state)
 {
 	begin_with_a_move();

@@ -227,7 +227,7 @@ static void test_hotplug_that_is_disabled_for_a_moment(void **state)
 	end();
 }
 
-/* Without Bolt, a CPU that does not come does not take back CPUs that have come. */
+/* Without Bolt, CPUs that have come stay online if another CPU of the request does not come. */
 static void test_a_cpu_that_does_not_come_without_bolt(void **state)
 {
 	begin("smt", "load");
@@ -242,7 +242,7 @@ static void test_a_cpu_that_does_not_come_without_bolt(void **state)
 	end();
 }
 
-/* Unplugging a CPU that is offline changes the list "enabled" alone on arm64. */
+/* On arm64, unplugging a CPU that is offline changes only the list "enabled". */
 static void test_a_cpu_that_is_not_enabled_any_more(void **state)
 {
 	begin("small+bolt", "load");
@@ -256,7 +256,10 @@ static void test_a_cpu_that_is_not_enabled_any_more(void **state)
 	end();
 }
 
-/* The kernel refuses three times to let the same CPU go: then all other CPUs go. */
+/*
+ * The kernel refuses three times to let the same CPU go: then the daemon leaves that CPU alone for
+ * a while, so that the other idle CPUs can go.
+ */
 static void test_a_cpu_that_may_not_go(void **state)
 {
 	begin("small+bolt", "load");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Runs a fuzz target without libFuzzer: PROGRAM SECONDS SEED makes random inputs from the target's
- * seeds, PROGRAM FILE tries the one input in FILE. An input at which the program aborts, or at
- * which AddressSanitizer ends the program, is written to the file fuzz-input.
+ * seeds, PROGRAM FILE tries the one input in FILE. A random input at which the program aborts, or
+ * at which AddressSanitizer ends the program, is written to the file fuzz-input.
  */
 #include <fcntl.h>
 #include <signal.h>

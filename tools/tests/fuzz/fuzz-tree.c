@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Opens a recorded machine: the first byte of the input chooses a file, the rest is its text. */
+/*
+ * Opens a recorded tree in which one file is changed: the first byte of the input chooses the file,
+ * and the rest of the input is the new text of the file.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a fuzz target has: the entry of libFuzzer, and texts to begin with. meson.build links each
- * target with driver.c; clang could link the target with -fsanitize=fuzzer instead.
+ * What a fuzz target has: the function that libFuzzer calls, and texts to begin with. meson.build
+ * links each target with driver.c; clang could link the target with -fsanitize=fuzzer instead.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
