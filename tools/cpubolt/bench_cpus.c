@@ -69,7 +69,7 @@ static int stay_on(struct cpubolt *machine, const cpu_set_t *among)
 		CPU_ZERO_S(size, one);
 		CPU_SET_S(cpu, size, one);
 		error = sched_setaffinity(0, size, one) ? -errno : 0;
-		/* The cpuset of this program may lack the CPU: tries the next one. */
+		/* -EINVAL: the cpuset of this program lacks the CPU, so the next CPU is tried. */
 		if (error != -EINVAL)
 			break;
 	}

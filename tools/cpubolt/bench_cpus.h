@@ -8,7 +8,7 @@
 /** bench_choose() - add the CPUs that are measured without --cpus to @cpus: @most or fewer */
 void bench_choose(struct cpubolt *machine, unsigned int most, cpu_set_t *cpus);
 
-/** bench_drop_unusable() - remove from @cpus, for "all", CPUs offline or that have to stay */
+/** bench_drop_unusable() - for "all": remove CPUs that are offline or have to stay from @cpus */
 void bench_drop_unusable(struct cpubolt *machine, cpu_set_t *cpus);
 
 /**

@@ -27,7 +27,7 @@ static void read_line(const struct invocation *call, const char *path, char *to,
 	free(text);
 }
 
-/* Copies the value of a line "KEY<blanks>: VALUE" of /proc/cpuinfo to @to. */
+/* Copies the value of the first line "KEY<blanks>: VALUE" of /proc/cpuinfo to @to. */
 static void read_key(const char *cpuinfo, const char *key, char *to, size_t size)
 {
 	size_t length = strlen(key);

@@ -7,10 +7,10 @@
 #include "command.h"
 
 /**
- * bench_machine_read() - fill @machine from uname(2), and sysfs and procfs below the root
+ * bench_machine_read() - fill @machine from uname(2), and sysfs and procfs below call->root
  *
- * The machine has to be open. On a running system of x86 the CPU itself is asked for
- * its hypervisor. A text that cannot be found out is "".
+ * invocation_open() has to come first. On x86, if call->root is "", the CPU itself is asked for its
+ * hypervisor. A text that cannot be found out is ""; accel is "hardware" if no hypervisor shows.
  */
 void bench_machine_read(const struct invocation *call, struct bench_machine *machine);
 

@@ -105,7 +105,7 @@ int fail(enum exit_code code, const char *format, ...) __attribute__((format(pri
 bool parse_number(const char *text, unsigned long least, unsigned long most, unsigned long *value,
 		  char **end);
 
-/** parse_range() - a number up to @most, or a range, as of "36,40-43"; *@end: the comma or the end */
+/** parse_range() - read one number or range, up to @most, of "36,40-43"; *@end: what follows it */
 bool parse_range(const char *text, unsigned long most, unsigned long *first, unsigned long *last,
 		 char **end);
 

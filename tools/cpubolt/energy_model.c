@@ -206,7 +206,7 @@ static bool take_number(const char **place, double *value)
 	return isfinite(*value);
 }
 
-/* "N" or "N (N..N)" */
+/* Reads "N" or "N (LOW..HIGH)"; false if @text is something else. */
 static bool take_quantity(const char *text, struct quantity *quantity)
 {
 	const char *dots;
@@ -254,7 +254,7 @@ static int take_value(struct parsing *parsing, const struct key *key, const char
 			     key->name, text);
 	/*
 	 * A number that decides when CPUs are settled has no range: a range is for numbers that
-	 * only change how long something takes, or how much power.
+	 * only change how much time or power something takes.
 	 */
 	if ((key->flags & FIXED) && taken.low != taken.high)
 		return wrong(parsing, "%s = %.40s: a number without a range is wanted", key->name,
@@ -496,7 +496,7 @@ static int check_sleep(const struct energy_model *model, char **error)
 
 int energy_model_check(const struct energy_model *model, char **error)
 {
-	/* The model is not changed here; the table of keys gives pointers that are not const. */
+	/* check_keys() does not change the model, but needs a pointer that is not const. */
 	int err = check_keys((struct energy_model *)model, error);
 
 	if (!err && !model->name)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A model of the power that a machine takes. Its files have sections, keys and numbers, which
- * cpubolt-energy(1) lists.
+ * A model of the power that a machine takes. The files of a model have sections, keys and numbers,
+ * which cpubolt-energy(1) lists.
  *
- * A number may have a range: "97 (90..104)". All results are computed with the number; the range is
- * where the true value may be.
+ * A number may have a range, in which the true value may be: "97 (90..104)". Results are computed
+ * with the number, and the ranges of results with the ends of the range.
  */
 #ifndef ENERGY_MODEL_H
 #define ENERGY_MODEL_H
@@ -89,7 +89,7 @@ struct energy_model {
 /**
  * energy_model_parse() - add what a text says to a model
  * @name: name of the file, for messages; the model keeps a copy
- * @model: all zero before the first text; takes ENERGY_MOST_FILES texts
+ * @model: all zero before the first text; takes ENERGY_MOST_FILES texts at most
  * @error: "FILE:LINE: ..." if -EINVAL is returned; to be freed
  *
  * Return: 0, -EINVAL or -ENOMEM. The model is to be freed in any case.
@@ -100,8 +100,9 @@ int energy_model_parse(const char *name, const char *text, size_t length, struct
 /**
  * energy_model_check() - refuse a model that lacks its name, a source or a number, or whose numbers
  * contradict each other
- * @error: begins with the file and the line of the section or of the number. If there is no such
- *	   section, the file is the last one for requests, and otherwise the first one.
+ * @error: begins with the file and the line of the wrong number, or of the wrong section
+ *	   [idle ...], [sleep ...] or [requests ...]; for absent requests, with line 1 of the last
+ *	   file, and for all other errors with line 1 of the first file
  *
  * Return: as energy_model_parse().
  */
@@ -111,7 +112,7 @@ void energy_model_free(struct energy_model *model);
 
 /**
  * energy_quantity() - one of the numbers of a model
- * @number: index of the number, from 0 on
+ * @number: index among the numbers that the model has, from 0 on
  * @label: overwritten with what the number is, as "idle C1 power"
  *
  * Return: NULL if the model has no more numbers.

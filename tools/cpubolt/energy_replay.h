@@ -45,7 +45,7 @@ int energy_run(const struct energy_model *model, enum energy_way way,
 
 void energy_run_free(struct energy_run *run);
 
-/** energy_spent() - joules of @run by @model; its numbers may differ from those energy_run() had */
+/** energy_spent() - joules of @run by @model, whose numbers may have changed since energy_run() */
 double energy_spent(const struct energy_model *model, const struct energy_run *run);
 
 /** What a way saves, and how uncertain this figure is */

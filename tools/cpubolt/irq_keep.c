@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Proposes a keep list. */
+/* Proposes a keep list: see irq_keep.h */
 #include "irq_keep.h"
 
 /* Whether @one is a better place for interrupts than @other. */
@@ -40,7 +40,8 @@ static double rate_of(const struct keep_irq *irqs, size_t count, int node)
 }
 
 /*
- * Chooses as many CPUs of @node as @rate and @interrupts need; with @any also CPUs of other nodes.
+ * Chooses as many CPUs of @node as @rate and @interrupts need; with @any also CPUs of other nodes,
+ * if @node has too few. Returns how many CPUs were chosen.
  */
 static size_t choose(struct keep_cpu *cpus, size_t cpu_count, int node, bool any, double rate,
 		     double interrupts)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which CPUs are to have the interrupts, so that all other CPUs can go offline quickly. */
+/* Proposes a keep list: CPUs that get the interrupts, so that all others can go offline quickly. */
 #ifndef IRQ_KEEP_H
 #define IRQ_KEEP_H
 
@@ -37,9 +37,10 @@ struct keep_irq {
  * keep_propose() - choose CPUs for the keep list
  *
  * CPUs that cannot go offline come first, then first CPUs of their cores, then lower numbers. The
- * node of the CPU that comes first is the home node. Another node of which @cpus has CPUs gets CPUs
- * for its devices alone, if these have KEEP_NODE_RATE interrupts a second or more. All other
- * interrupts get CPUs of the home node, and if these are too few, also CPUs of other nodes.
+ * node of the CPU that comes first is the home node. If the devices of another node have
+ * KEEP_NODE_RATE interrupts a second or more, CPUs of that node are chosen for these devices alone,
+ * as far as @cpus has such CPUs. For all other interrupts, CPUs of the home node are chosen, and if
+ * these are too few, also CPUs of other nodes.
  *
  * Return: number of CPUs chosen; 0 if there is no CPU.
  */

@@ -68,7 +68,7 @@ static int read_rates(const struct invocation *call, double seconds, struct irq_
 	code = read_table(call, &before);
 	if (code != EXIT_DONE)
 		return code;
-	/* What a reading takes counts once, as the time from the first reading to the second. */
+	/* Between the two readings of a count lie the wait and the time that one reading takes. */
 	start = now();
 	wait_for(seconds);
 	code = read_table(call, &report->table);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* cpubolt set: say which CPUs are online */
+/* cpubolt set: make the selected CPUs the only ones online */
 #include "change.h"
 
 static const struct help help = {

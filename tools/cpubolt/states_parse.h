@@ -10,7 +10,7 @@
 struct state_row {
 	int number;
 	char *class;		/* "critical", "async", "lazy" or "elide" */
-	bool class_moved;	/* the administrator has moved the state to critical */
+	bool class_moved;	/* the administrator has made the state, or its unit, critical */
 	char *fit;		/* "unfit", "serial" or "concurrent" */
 	bool fit_declared;	/* the administrator has declared the fitness */
 	char *unit;		/* states that are deferred together, "-" for none */
@@ -30,7 +30,7 @@ struct state_row {
  * @rows: where the rows are stored, in the order of the file; free them with
  *	  states_free()
  * @count: how many rows
- * @line: number of the line that was not understood, from 1; may be NULL
+ * @line: with -EINVAL, number of the line that was not understood, from 1; may be NULL
  *
  * Return: 0, -EINVAL if @text is not the text of such a file, -ENOMEM.
  */
@@ -39,7 +39,7 @@ int states_parse(const char *text, struct state_row **rows, size_t *count, size_
 /**
  * states_parse_native() - read /sys/devices/system/cpu/hotplug/states
  *
- * That file has number and name only: all other members of the rows are NULL or 0.
+ * That file has the numbers and names of states only: all other members of the rows are NULL or 0.
  *
  * Return: as states_parse().
  */
@@ -53,7 +53,7 @@ void states_free(struct state_row *rows, size_t count);
  * @what: a name, or a number
  * @found: where the row is stored
  *
- * Return: 0, -ENOENT without such a state, -ENOTUNIQ if several have that name.
+ * Return: 0, -ENOENT without such a state, -ENOTUNIQ if several states have that name.
  */
 int states_find(const struct state_row *rows, size_t count, const char *what,
 		const struct state_row **found);

@@ -334,7 +334,7 @@ static void print_summary(struct status *status)
 	CPU_FREE(online);
 }
 
-/* The summary as members of a JSON object; no value has a character to be escaped. */
+/* Returns the summary as members of a JSON object; no value has a character to be escaped. */
 static char *json_summary(struct status *status)
 {
 	static const char *const names[] = { "present", "online", "parked", "offline" };

@@ -13,12 +13,12 @@ enum table_style {
 	TABLE_JSON,
 };
 
-/** A table: which columns of which CPUs, and how */
+/** A table: the columns and CPUs that it shows, and its style */
 struct table {
 	enum table_style style;
 	const struct column *columns[32];
 	unsigned int count;		/* number of @columns */
-	/* Leave out columns of which nothing is known; for TABLE_GROUPED and TABLE_EXTENDED only */
+	/* Leave out columns that are empty in all rows; for TABLE_GROUPED and TABLE_EXTENDED only */
 	bool drop_empty;
 	const cpu_set_t *cpus;
 };

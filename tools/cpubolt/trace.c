@@ -153,7 +153,10 @@ static int read_options(struct tracing *tracing, bool *done)
 
 /* -- The picture ---------------------------------------------------------- */
 
-/* Numbers of states differ between kernels: reads names only of the kernel that was traced. */
+/*
+ * Numbers of states differ between kernels, so the names have to be of the kernel that was traced.
+ * With --input this may be another kernel: then names are read only from the tree of --root.
+ */
 static void read_state_names(struct tracing *tracing)
 {
 	char *text;
@@ -252,7 +255,7 @@ struct files {
 	bool made_dat, made_text;	/* whether the file did not exist before */
 };
 
-/* After the request, save() empties the file for trace-cmd and reads it again: no pipe can do so. */
+/* Refuses pipes and devices: save() empties the file for trace-cmd, writes it, and reads it. */
 static bool is_regular(int fd, const char *path)
 {
 	struct stat status;
@@ -343,7 +346,7 @@ static unsigned int cpu_limit(const struct cpubolt *machine)
 	return limit;
 }
 
-/* Returns the kernel's text of the trace with the same events as slices, to be freed, or NULL. */
+/* Returns the kernel's text of the trace, then its events as slices, to be freed, or NULL. */
 static char *text_with_slices(struct trace_session *session)
 {
 	char *text = trace_session_text(session), *whole = NULL;
@@ -370,7 +373,7 @@ static char *text_with_slices(struct trace_session *session)
 }
 
 /*
- * Whether a callback ran in the request to change @cpus, which has failed. A request that is
+ * Tells whether a callback ran in the request to change @cpus, which has failed. A request that is
  * refused at once leaves no event, or the event of its batch alone; other events then belong to
  * requests of other programs, for which this request has waited.
  */
@@ -494,7 +497,7 @@ static void close_session(struct trace_session *session)
 			 "/sys/kernel/tracing/instances");
 }
 
-/* Closes @session before the waterfall is printed, which may take long, as in a pager. */
+/* Closes @session, which blocks signals, before printing: a pager may make that take long. */
 static int record(struct tracing *tracing, struct trace_session *session, const cpu_set_t *cpus,
 		  const cpu_set_t *changing)
 {
@@ -528,7 +531,7 @@ static int record(struct tracing *tracing, struct trace_session *session, const 
 	return code;
 }
 
-/* Returns the CPUs that the request may change: with "set", CPUs online or in the list, not both. */
+/* Returns CPUs that the request may change: with "set", CPUs online or in @cpus, but not both. */
 static cpu_set_t *find_changing(struct tracing *tracing, const cpu_set_t *cpus)
 {
 	struct cpubolt *machine = tracing->call->machine;

@@ -53,7 +53,10 @@ static void put_start(FILE *out)
 	put_u32(out, sysconf(_SC_PAGESIZE));
 }
 
-/* Writes the length of a file of tracefs in 64 bits, then its text; no text if reading fails. */
+/*
+ * Writes the length of a file of tracefs in 64 bits, then the text of the file. If the file cannot
+ * be read, only the length 0 is written.
+ */
 static void put_file(FILE *out, const char *path)
 {
 	int size = 0;

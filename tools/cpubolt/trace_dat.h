@@ -13,9 +13,9 @@
  * @cpus: all CPU numbers of the machine are smaller
  * @systems: names of the event systems whose formats are written, ended by NULL
  *
- * The file has version 6 of the format, see trace-cmd.dat.v6(5). With
- * libtracecmd programs can read such files, but cannot write any. Afterwards
- * the buffers of @instance are empty.
+ * The file has version 6 of the format, see trace-cmd.dat.v6(5). libtracecmd does
+ * not write the file, as programs can only read such files with it. Afterwards the
+ * buffers of @instance are empty.
  *
  * Return: 0 or a negative errno.
  */

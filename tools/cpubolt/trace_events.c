@@ -68,7 +68,7 @@ const struct trace_event *trace_exit_of(const struct trace_events *events, size_
 	return NULL;
 }
 
-/* Finds the decimal number after @key in "key=value key=value". @sign: may be negative */
+/* Finds the decimal number after @key in "key=value key=value". @sign: it may be negative */
 static bool find_number(const char *text, const char *key, bool sign, long long *value)
 {
 	const char *place = strstr(text, key);

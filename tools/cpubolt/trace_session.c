@@ -60,7 +60,7 @@ static int set_up(struct trace_session *session, unsigned int changing)
 	unsigned int kb = buffer_kb(changing, session->cpus);
 
 	tracefs_trace_off(session->instance);
-	/* A clock that all CPUs share, in nanoseconds. */
+	/* This clock is the same on all CPUs, and counts nanoseconds. */
 	if (tracefs_instance_file_write(session->instance, "trace_clock", "mono") < 0)
 		return last_error();
 	if (tracefs_instance_set_buffer_size(session->instance, kb, -1) < 0)

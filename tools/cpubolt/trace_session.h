@@ -18,12 +18,12 @@ struct trace_session;
  * none of these signals leaves the instance behind.
  *
  * Return: 0; -EACCES without privilege; -ENOENT without tracefs; -EOPNOTSUPP if
- * the kernel has no events cpuhp; other negative errno.
+ * the kernel has no events of cpuhp; other negative errno.
  */
 int trace_session_open(struct trace_session **session, bool bolt, unsigned int changing,
 		       unsigned int cpus);
 
-/** trace_session_begin() - mark the beginning of the request @what */
+/** trace_session_begin() - begin to record, and mark the beginning of the request @what */
 void trace_session_begin(struct trace_session *session, const char *what);
 
 /** trace_session_end() - mark the end of the request @what, and record nothing any more */
@@ -38,7 +38,7 @@ char *trace_session_text(struct trace_session *session);
 /**
  * trace_session_save() - write the recording to the open file @fd, for trace-cmd
  *
- * Afterwards trace_session_text() has nothing. Return: 0 or a negative errno.
+ * Afterwards trace_session_text() has no events. Return: 0 or a negative errno.
  */
 int trace_session_save(struct trace_session *session, int fd);
 

@@ -54,7 +54,7 @@ void waterfall_free(struct waterfall *waterfall);
 /** What waterfall_print() shows */
 struct waterfall_look {
 	unsigned int width;	/* columns; 60 at least are used */
-	bool all;		/* show each state; if false, a group sums up short ones */
+	bool all;		/* show each state; if not, short states of a group share a line */
 	/* Name of a state, or NULL: then the name of its callback is shown. */
 	const char *(*state_name)(int state, void *data);
 	void *data;

@@ -76,7 +76,7 @@ static char *do_switch(struct daemon *daemon, const char *name)
 		return answer;
 	}
 	say(LOG_NOTICE, "the policy is now \"%s\", as asked for", policy->name);
-	/* What the earlier policy wanted means nothing to the new one. */
+	/* A new policy begins with the CPUs online, not with what the earlier policy wanted. */
 	memcpy(daemon->before, daemon->online, daemon->machine->size);
 	return okay(field("the policy is now \"%s\"\n", policy->name));
 }

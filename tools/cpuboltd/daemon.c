@@ -151,7 +151,7 @@ static void say_request(struct daemon *daemon, enum cpubolt_op op, const cpu_set
 	free(list);
 }
 
-/* Tells whether Bolt's keep list has the CPU. Overwrites "more". */
+/* Tells whether Bolt's setting "irq_keep" lists @cpu. Overwrites daemon->more. */
 static bool is_in_irq_keep(struct daemon *daemon, int cpu)
 {
 	struct cpubolt *handle = daemon->machine->handle;
@@ -167,10 +167,10 @@ static bool is_in_irq_keep(struct daemon *daemon, int cpu)
 /*
  * Tells whether the CPU that @result names is at fault: always, unless bring_is_busy(). While CPU
  * hotplug is disabled for a moment, as while a driver probes a PCI device, the error is EBUSY, and
- * the kernel names the first CPU of the request. With Bolt a CPU that comes gets EBUSY for no other
- * reason, and is not at fault. A CPU that does not go is at fault if irq_keep lists the CPU. In all
- * other cases of EBUSY a CPU counts as at fault when the kernel has named the CPU MOST_BUSY times
- * in a row.
+ * the kernel names the first CPU of the request. Bolt's "admission" of a CPU that comes fails with
+ * EBUSY for no other reason, so the CPU is not at fault. A CPU that does not go is at fault if
+ * irq_keep lists the CPU. In all other cases of bring_is_busy() a CPU counts as at fault when the
+ * kernel has named the CPU MOST_BUSY times in a row.
  */
 static bool is_at_fault(struct daemon *daemon, enum cpubolt_op op,
 			const struct cpubolt_result *result)
@@ -298,7 +298,7 @@ static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 		    !owner_waits(&daemon->owner, failed, daemon->now_us))
 			break;
 		CPU_CLR_S(failed, daemon->machine->size, cpus);
-		/* Without Bolt some CPUs have come. */
+		/* Without Bolt some CPUs have come, and are not asked for again. */
 		remove_from(daemon, cpus, daemon->owner.online);
 	}
 	return err;
@@ -376,7 +376,7 @@ static int carry_out(struct daemon *daemon)
 	if (!err)
 		err = ask(daemon, CPUBOLT_TAKE_OFFLINE, daemon->going);
 	if (!err) {
-		/* Records what has become of the request. */
+		/* Records which CPUs the requests have changed. */
 		memcpy(daemon->next, daemon->owner.online, daemon->machine->size);
 		CPU_AND_S(daemon->machine->size, daemon->next, daemon->next, daemon->usable);
 		restraint_changed(daemon->restraint, &daemon->inputs, daemon->online, daemon->next,
@@ -717,7 +717,7 @@ int daemon_begin(struct daemon *daemon)
 	if (err)
 		return err;
 	memcpy(daemon->before, daemon->owner.online, daemon->machine->size);
-	/* At its end the daemon tries again to put back CPUs that it could not put back before. */
+	/* save() keeps CPUs that were not put back in the file, for restore() at the end. */
 	if (!daemon->dry_run)
 		state_load(daemon->machine, daemon->left);
 	listen_to_events(daemon);
@@ -859,7 +859,7 @@ static int run(struct daemon *daemon)
 	sd_notify(0, "STOPPING=1");
 	/* Notes what other programs have changed since the last interval: that is not put back. */
 	if (!daemon->dry_run) {
-		/* The file is written in any case, as another program may have removed it. */
+		/* Even if look() finds no change: another program may have removed the file. */
 		if (err >= 0 && !look(daemon))
 			save_taken(daemon);
 		restored = restore(daemon->machine, daemon->config->deny);

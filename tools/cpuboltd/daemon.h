@@ -49,7 +49,10 @@ struct daemon {
 	cpu_set_t *alone;		/* isolated and nohz_full CPUs, and those of "deny" */
 	struct interrupts *interrupts;	/* NULL if the daemon moves no interrupts */
 	uint64_t needs_until_us;	/* when to look again which CPUs are needed */
-	/* No CPU goes before this time: state_save() or a request that named no CPU has failed. */
+	/*
+	 * No CPU goes before this time, which is set when state_save() has failed, or when a
+	 * request has failed and the result names no CPU.
+	 */
 	uint64_t stay_until_us;
 	int busy_cpu;			/* CPU that the last EBUSY of unknown cause named */
 	unsigned int busy_times;	/* how often in a row the kernel named that CPU */

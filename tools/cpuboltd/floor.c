@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The floor, from machine and configuration */
+/* Finds the CPUs that machine and configuration keep online (the floor) or leave alone */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static int fill(const struct inputs *inputs, unsigned int least, cpu_set_t *floo
 
 	if (!order)
 		return -ENOMEM;
-	/* order_new() puts the CPUs of the floor first. */
+	/* order_new() puts the CPUs of the floor first, so these count among the @least CPUs. */
 	for (i = 0; i < length && i < least; i++)
 		CPU_SET_S(order[i], inputs->size, floor);
 	free(order);

@@ -27,7 +27,10 @@ struct interrupts *interrupts_new(struct machine *machine, const struct config *
 	all->rules.busy = config->interrupts.busy;
 	all->rules.dwell_us = config->interrupts.dwell_s * SECOND_US;
 	all->others = calloc(machine->count + 1, sizeof(*all->others));
-	/* At its end the daemon tries again to put back affinities that it could not put back. */
+	/*
+	 * Affinities that could not be put back when the daemon began are still in the file. The
+	 * daemon keeps these in the file, and tries again at its end.
+	 */
 	if (!dry_run)
 		irq_state_load(machine, &all->left);
 	if (all->others)
@@ -51,8 +54,9 @@ void interrupts_free(struct interrupts *all)
 /* -- Beside other programs ----------------------------------------------------------- */
 
 /*
- * Whether another program has set the affinity of @irq since the daemon has moved @irq. When no
- * CPU is online to which the daemon moved @irq, the kernel has chosen another affinity.
+ * Tells whether another program has set the affinity of @irq since the daemon has moved @irq. If no
+ * CPU to which the daemon moved @irq is online, the kernel has chosen another affinity, and the
+ * result is false.
  */
 static bool is_changed(const struct interrupts *all, struct irq *irq)
 {
@@ -140,7 +144,10 @@ static void put_back(struct interrupts *all)
 	irqs_save(all);
 }
 
-/* Leaves interrupts alone for @reason, or moves them if @reason is NULL. Frees @reason later. */
+/*
+ * Sets all->reason, for which interrupts are left alone from now on; if @reason is NULL, interrupts
+ * may be moved again. The next call, or interrupts_free(), frees @reason.
+ */
 static void stand_back(struct interrupts *all, char *reason)
 {
 	bool same = reason && all->reason && !strcmp(reason, all->reason);
@@ -158,9 +165,10 @@ static void stand_back(struct interrupts *all, char *reason)
 }
 
 /*
- * Returns Bolt's keep list, or words for a list that is too long, to be freed; NULL if the list is
- * empty or cannot be read, or if memory is short. The list counts also while Bolt is disabled:
- * when Bolt is enabled, the kernel does not keep interrupts whose affinity was written meanwhile.
+ * Returns Bolt's keep list, the contents of irq_keep, or words for a list that is too long, to be
+ * freed; NULL if the list is empty or cannot be read, or if memory is short. The list counts also
+ * while Bolt is disabled: otherwise the daemon would write affinities of interrupts, and the kernel
+ * would not keep these interrupts on the CPUs of the list once Bolt is enabled.
  */
 static char *keep_list(const struct interrupts *all)
 {
@@ -242,8 +250,9 @@ static int ban(struct interrupts *all, int irqbalance)
 /* -- When interrupts are measured ----------------------------------------------------- */
 
 /*
- * Makes one measurement; sets all->reason if interrupts are to be left alone. Returns 1 if this
- * measurement is left out, else 0 or -ENOMEM.
+ * Makes one measurement, or sets all->reason if interrupts are to be left alone. Returns 1 if this
+ * measurement is left out, because CPUs came or went whenever /proc/interrupts was read or the file
+ * could not be understood; else 0 or -ENOMEM.
  */
 static int look_around(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us)
 {
@@ -282,7 +291,10 @@ int interrupts_update(struct interrupts *all, const struct irq_cpus *cpus, uint6
 	size_t i;
 	int err = 0;
 
-	/* If a keep list is new, interrupts of CPUs that are about to go are the kernel's to move. */
+	/*
+	 * If irq_keep was set after the last measurement, the kernel moves the interrupts of CPUs
+	 * that are about to go, and the daemon must not: look_around() sees the list.
+	 */
 	if (!due && !all->reason && !is_empty(all, cpus->going)) {
 		char *list = keep_list(all);
 

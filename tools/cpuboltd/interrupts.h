@@ -4,8 +4,9 @@
  *
  * An interrupt whose affinity another program sets after the daemon has moved the interrupt is left
  * alone from then on, as long as /proc/interrupts has a row of the interrupt. The daemon leaves all
- * interrupts alone while Bolt has a keep list, also if Bolt is disabled, while irqbalance runs and
- * is not told to leave interrupts alone, and while /proc/interrupts cannot be read.
+ * interrupts alone while Bolt's file irq_keep lists CPUs, also if Bolt is disabled, while
+ * irqbalance runs and is not told to leave interrupts alone, and while /proc/interrupts cannot be
+ * read.
  */
 #ifndef INTERRUPTS_H
 #define INTERRUPTS_H
@@ -56,7 +57,8 @@ struct irq_tally {
 	unsigned long long moves[CAUSE_COUNT];
 	unsigned long long errors;
 	unsigned long long foreign;	/* affinities that other programs have set */
-	unsigned int moved;		/* interrupts that have an affinity set by the daemon */
+	/* Interrupts that have an affinity set by the daemon or, in a dry run, would have one */
+	unsigned int moved;
 };
 
 /** interrupts_restored() - find out, for metrics, which affinities have been put back */

@@ -146,7 +146,7 @@ static void find_foreign(struct interrupts *all, struct irq *irq, const struct i
 		return;
 	}
 	irq->ours = false;
-	/* A device that was closed has got a new interrupt, with an affinity of the kernel's. */
+	/* The interrupt of a device that was closed is new; the kernel has chosen its affinity. */
 	if (returned)
 		return;
 	irq->foreign = true;
@@ -245,7 +245,7 @@ void irqs_forget(struct interrupts *all)
 	for (i = 0; i < all->count; i++) {
 		struct irq *irq = all->irqs[i];
 
-		/* The daemon must not move an interrupt again that another program has set. */
+		/* An interrupt whose affinity another program has set must not be moved again. */
 		if (irq->ours || irq->foreign)
 			all->irqs[count++] = irq;
 		else

@@ -199,7 +199,10 @@ static void carry_out(struct interrupts *all, const struct irq_move *moves, int 
 		prepare(all, all->irqs[moves[i].irq], &moves[i]);
 	if (count)
 		err = irqs_save(all);
-	/* Without a saved file no affinity is written: a crash would lose the affinity found. */
+	/*
+	 * If the file could not be saved, no affinity is written: after a crash, nothing would tell
+	 * which affinity was found.
+	 */
 	for (i = 0; i < count; i++) {
 		if (err)
 			take_back(all, all->irqs[moves[i].irq]);

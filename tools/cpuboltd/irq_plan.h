@@ -17,14 +17,14 @@
 #include <stdint.h>
 
 /*
- * A CPU of x86 has about 200 vectors: a CPU with this many interrupts gets another one only if no
- * other CPU that this interrupt may go to has room.
+ * A CPU of x86 has about 200 vectors, so a CPU that has MOST_ON_A_CPU interrupts gets another
+ * interrupt only if no other CPU to which that interrupt may go has fewer.
  */
 #define MOST_ON_A_CPU	150
 
 struct irq_rules {
 	unsigned int busy;	/* an interrupt is busy that occurs at least so often a second */
-	/* How long a moved interrupt stays, unless its CPU is about to go; see also irq_busy() */
+	/* How long at least a moved interrupt stays, unless its CPU goes; see also irq_busy() */
 	uint64_t dwell_us;
 };
 

@@ -387,7 +387,7 @@ int irq_keep_empty(const struct machine *machine, char **list)
 	if (!(cpubolt_features(machine->handle) & CPUBOLT_HAS_BOLT))
 		return 0;
 	err = cpubolt_get(machine->handle, "irq_keep", list);
-	/* The kernel takes no list of which no CPU is online, so that it could not be set again. */
+	/* The kernel refuses a list without an online CPU, so the list could not be set again. */
 	if (!err && **list && !is_online(machine, *list))
 		err = -EBUSY;
 	if (!err && **list)
@@ -415,7 +415,7 @@ void irq_state_restore(const struct machine *machine, struct irq_state *state,
 	sigset_t all, before;
 	int err;
 
-	/* The daemon has not begun, or has ended: a signal would end the program beside an empty list. */
+	/* If a signal ended the program now, irq_keep would stay empty: signals have to wait. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	err = state->count ? irq_keep_empty(machine, &list) : 0;

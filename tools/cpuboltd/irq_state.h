@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * /run/cpubolt/cpuboltd.interrupts has the interrupts that the daemon has moved, or is about to
- * move, the affinities that were found, and the kernel's ID of the boot.
+ * move, the affinities that were found, the PID of an irqbalance that was told to leave interrupts
+ * alone, and the kernel's ID of the boot.
  *
  * The file is written before any affinity is written, so that whatever happens to the daemon, no
  * affinity is forgotten: "cpuboltd --restore" writes back what was found.
@@ -104,21 +105,21 @@ void irq_state_restore(const struct machine *machine, struct irq_state *state,
  * irq_keep_empty() - empty irq_keep, so that affinities can be written
  * @list: what irq_keep_set() sets again; NULL if irq_keep was empty, or there is no Bolt
  *
- * While irq_keep has CPUs, the kernel no longer keeps an interrupt whose affinity is written on
- * these CPUs.
+ * If the affinity of an interrupt is written while irq_keep has CPUs, the kernel no longer keeps
+ * the interrupt on these CPUs, until irq_keep is emptied and set again.
  *
- * When irq_keep is set again, the kernel also keeps interrupts there whose affinity other programs
- * have set in the meantime.
+ * So when irq_keep is set again, the kernel also keeps there the interrupts whose affinity other
+ * programs have set, before irq_keep was emptied or since then.
  *
  * Return: 0, or a negative errno: @list is then NULL and irq_keep as before. -EBUSY: no CPU of
  * irq_keep is online.
  */
 int irq_keep_empty(const struct machine *machine, char **list);
 
-/** irq_keep_set() - set irq_keep to @list, which is freed and may be NULL; says if that fails */
+/** irq_keep_set() - set irq_keep to @list, which is freed and may be NULL; logs an error */
 void irq_keep_set(const struct machine *machine, char *list);
 
-/** irq_state_discard() - rename IRQ_STATE_FILE, which cannot be understood, to IRQ_STATE_BAD_FILE */
+/** irq_state_discard() - rename a faulty IRQ_STATE_FILE to IRQ_STATE_BAD_FILE */
 void irq_state_discard(const struct machine *machine);
 
 #define IRQ_STATE_FILE		"/run/cpubolt/cpuboltd.interrupts"

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/** irqbalance_find() - PID of irqbalance, or 0 */
+/** irqbalance_find() - PID of irqbalance; 0 if irqbalance does not run, or was not found */
 int irqbalance_find(const char *root);
 
 /**

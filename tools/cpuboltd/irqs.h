@@ -2,8 +2,8 @@
 /*
  * What interrupts.c, irq_look.c and irq_move.c know of interrupts
  *
- * irq_look.c measures interrupts, irq_move.c moves interrupts; interrupts.c decides when, and when
- * all interrupts are left alone.
+ * irq_look.c measures interrupts, and irq_move.c moves interrupts. interrupts.c decides when both
+ * happen, and when all interrupts are left alone.
  */
 #ifndef IRQS_H
 #define IRQS_H
@@ -62,7 +62,7 @@ struct interrupts {
 	char *reason;			/* why all interrupts are left alone, or NULL */
 	/* Interrupts of an earlier daemon that were not put back, and interrupts without a row */
 	struct irq_state left;
-	bool unsaved;			/* whether the file lacks an affinity that the kernel has chosen */
+	bool unsaved;			/* the file lacks an affinity that the kernel has chosen */
 	unsigned int torn;		/* how often in a row /proc/interrupts could not be read */
 	uint64_t recent[MOST_RECENT];	/* times of the last moves */
 	unsigned long long moves;
@@ -100,9 +100,10 @@ void irqs_free(struct irq **irqs, size_t count);
 int irqs_look(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us);
 
 /**
- * irqs_forget() - forget all interrupts, and the last measurement, as out of date
+ * irqs_forget() - forget interrupts, and the last measurement, as out of date
  *
- * Only interrupts whose affinity the daemon could not put back are kept in @all.
+ * Only interrupts whose affinity the daemon could not put back, or whose affinity another program
+ * has set after the daemon, are kept in @all.
  */
 void irqs_forget(struct interrupts *all);
 

@@ -26,7 +26,7 @@ struct machine {
 	struct cpubolt *handle;
 	unsigned int count;	/* CPU numbers are 0 to count - 1 */
 	size_t size;		/* size of each set */
-	struct position *places;
+	struct position *places;	/* core, cluster, package and capacity of each CPU */
 	struct kthreads *kthreads;	/* the kernel threads found last */
 };
 
@@ -35,7 +35,7 @@ int machine_open(const char *root, struct machine *machine);
 
 void machine_close(struct machine *machine);
 
-/** machine_places() - read the places of CPUs; a place that is not known stays as it was */
+/** machine_places() - read machine->places; the entry of a CPU without topology stays as it was */
 void machine_places(struct machine *machine);
 
 /** machine_set() - an empty set, or NULL; to be freed with CPU_FREE() */

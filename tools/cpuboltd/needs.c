@@ -50,7 +50,7 @@ struct task {
 	unsigned int flags, policy;
 };
 
-/* Sets search->common to the CPUs of the mask at hand that are in @cpus; false without any. */
+/* Sets search->common to the CPUs of search->mask that are in @cpus; false if there are none. */
 static bool meets(struct search *search, const cpu_set_t *cpus)
 {
 	CPU_AND_S(search->machine->size, search->common, search->mask, cpus);
@@ -377,7 +377,10 @@ static bool is_partition(struct search *search, int folder)
 	return found;
 }
 
-/* @strict: version 1, where each cpuset, even one with all CPUs, loses for good a CPU that goes */
+/*
+ * @strict: the cpuset is of cgroup version 1, where each cpuset, even one with all CPUs, loses for
+ * good a CPU that goes
+ */
 static void consider_cpuset(struct search *search, int folder, bool strict)
 {
 	bool whole;

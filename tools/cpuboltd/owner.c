@@ -164,7 +164,10 @@ int owner_look(struct owner *owner, uint64_t now_us, owner_report *report, void 
 	if (is_as_before(owner))
 		return 0;
 	err = look(owner, owner->scratch);
-	/* A CPU that changed between both readings, and then changed back, would not be noticed. */
+	/*
+	 * If the files differ from the first reading, a CPU may have changed after look(). As the
+	 * next call compares with the second reading, such a change would not be noticed.
+	 */
 	if (err || !is_as_before(owner))
 		look_next_time(owner);
 	if (err)
@@ -187,7 +190,10 @@ int owner_look(struct owner *owner, uint64_t now_us, owner_report *report, void 
 			left(owner, cpu);
 		}
 	}
-	/* Both readings may have come after a CPU had changed back. */
+	/*
+	 * A CPU may have changed after the first reading of the files, and back before the second:
+	 * then the files are as before, but look() has seen the CPU otherwise.
+	 */
 	if (found)
 		look_next_time(owner);
 	return found;

@@ -28,8 +28,9 @@ void counters_free(struct counters *counters)
 }
 
 /*
- * Reads the numbers of a line of /proc/stat after its name, in the order of proc_stat(5); returns
- * how many there are. sscanf(3) is slower: it looks for the end of the whole text each time.
+ * Reads the numbers that follow the name in a line of /proc/stat, in the order of proc_stat(5), and
+ * returns how many there are. sscanf(3) is slower, as sscanf(3) looks for the end of the whole text
+ * each time.
  */
 static unsigned int line_numbers(const char *line, unsigned long long *numbers, unsigned int most)
 {
@@ -86,7 +87,7 @@ int sample_parse_pressure(const char *text, unsigned long long *stalled_us)
 	return total && sscanf(total, " total=%llu", stalled_us) == 1 ? 0 : -EINVAL;
 }
 
-/* By how many thousandths of @whole a counter has grown; 0 if the counter went back. */
+/* Returns by how many thousandths of @whole a counter has grown; 0 if the counter went back. */
 static unsigned int thousandths(unsigned long long now, unsigned long long before,
 				unsigned long long whole)
 {

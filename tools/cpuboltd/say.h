@@ -9,7 +9,7 @@
 enum exit_code {
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1,
-	EXIT_USAGE = 2,		/* options, or the configuration */
+	EXIT_USAGE = 2,		/* options or the configuration are wrong */
 	EXIT_NOT_PERMITTED = 77,
 };
 
