@@ -27,7 +27,7 @@ static inline bool dev_offline_disabled(const struct device *dev)
 	return dev->offline_disabled;
 }
 
-/* Does what takedown_cpu() does for a dead CPU before rcutree_migrate_callbacks(). */
+/* Does what takedown_cpu() does between cpuhp_bp_sync_dead() and rcutree_migrate_callbacks(). */
 static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 {
 	tick_cleanup_dead_cpu(cpu);
@@ -35,8 +35,8 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 
 /*
  * Notes that a CPU which dies is no longer idle. The idle loop has noted that the CPU is
- * idle before it saw that the CPU is offline, so that otherwise the first interrupt after
- * the return would count the time offline as idle time.
+ * idle before the loop saw that the CPU is offline. Without this function the first
+ * interrupt after the CPU's return would count the time offline as idle time.
  */
 static inline void compat_forget_idle(unsigned int cpu)
 {
@@ -61,7 +61,7 @@ static inline struct kernfs_node *compat_kernfs_parent(const struct kernfs_node 
 	return kn->parent;
 }
 
-/* The housekeeping CPUs that isolcpus= leaves; cpusets change no housekeeping mask. */
+/* The housekeeping CPUs that isolcpus= leaves: in 6.12 cpusets do not change HK_TYPE_DOMAIN. */
 #define COMPAT_HK_TYPE_DOMAIN_BOOT HK_TYPE_DOMAIN
 
 static inline unsigned int compat_nr_irqs(void)
@@ -69,10 +69,10 @@ static inline unsigned int compat_nr_irqs(void)
 	return nr_irqs;
 }
 
-/* The pages of a stream of zram: the result of a compression. */
+/* How many pages a stream of zram has: the buffer for the result of a compression. */
 #define COMPAT_ZCOMP_PAGES 2
 
-/* The pages of a compressor of zswap: the result of a compression. */
+/* How many pages a compressor of zswap has: the buffer for the result of a compression. */
 #define COMPAT_ZSWAP_PAGES 2
 
 /*

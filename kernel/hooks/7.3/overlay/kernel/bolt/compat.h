@@ -12,13 +12,13 @@
 
 #include "../smpboot.h"
 
-/* Does what takedown_cpu() does for a dead CPU before rcutree_migrate_callbacks(). */
+/* Does what takedown_cpu() does between cpuhp_bp_sync_dead() and rcutree_migrate_callbacks(). */
 static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 {
 	lockdep_cleanup_dead_cpu(cpu, idle_thread_get(cpu));
 }
 
-/* The idle loop sees that a CPU is offline before it would note that the CPU is idle. */
+/* Nothing to do: the idle loop sees that a CPU is offline before it notes that the CPU is idle. */
 #define compat_forget_idle(...) do { } while (0)
 
 /* The type of the binary attribute that a read or write function takes. */
@@ -33,7 +33,7 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 /* Lets the kernel use the FPU on this CPU, as fpu__init_cpu() does when a CPU comes. */
 #define compat_allow_fpu() this_cpu_write(kernel_fpu_allowed, true)
 
-/* In mm/page_alloc.h. */
+/* Repeats the declaration in mm/page_alloc.h, because tests of Bolt call drain_all_pages(). */
 struct zone;
 void drain_all_pages(struct zone *zone);
 
@@ -44,7 +44,7 @@ static inline struct kernfs_node *compat_kernfs_parent(const struct kernfs_node 
 
 /*
  * The housekeeping CPUs that isolcpus= leaves; HK_TYPE_DOMAIN lacks the CPUs of isolated
- * partitions as well.
+ * partitions of cpusets as well.
  */
 #define COMPAT_HK_TYPE_DOMAIN_BOOT HK_TYPE_DOMAIN_BOOT
 
@@ -53,15 +53,15 @@ static inline unsigned int compat_nr_irqs(void)
 	return irq_get_nr_irqs();
 }
 
-/* The pages of a stream of zram: the result of a compression, and a copy of a page. */
+/* How many pages a stream of zram has: two for the result of a compression, one for a copy. */
 #define COMPAT_ZCOMP_PAGES 3
 
-/* The pages of a compressor of zswap that a teardown frees: zswap has no teardown. */
+/* How many pages of a compressor of zswap a teardown frees: none, as zswap has no teardown. */
 #define COMPAT_ZSWAP_PAGES 0
 
 /*
  * How many descriptors for calls from the dead CPU to other CPUs smpcfd_dead_cpu()
- * frees: none, as the descriptors are not freed once a CPU has come.
+ * frees: none, as the descriptors of a CPU that has come once are never freed.
  */
 #define compat_csds_freed() 0
 

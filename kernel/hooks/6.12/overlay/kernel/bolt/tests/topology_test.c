@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit: the linear check of a level of domains has the same result as the check of
- * all pairs.
+ * KUnit: topology_masks_sane(), which checks a level of scheduler domains in linear time,
+ * has the same result as a check of all pairs of CPUs.
  */
 #include <kunit/test.h>
 #include <linux/cpumask.h>
@@ -85,12 +85,12 @@ static void sane_ones(struct kunit *test)
 static void broken_ones(struct kunit *test)
 {
 	static const unsigned long levels[][CPUS] = {
-		{ 0x3, 0x2, 0x4, 0x8 },	/* one of two masks lacks the other CPU */
+		{ 0x3, 0x2, 0x4, 0x8 },	/* only one of two CPUs has both in its mask */
 		{ 0x1, 0x3, 0x4, 0x8 },
-		{ 0x3, 0x3, 0x6, 0x8 },	/* chains */
+		{ 0x3, 0x3, 0x6, 0x8 },	/* masks that overlap in a chain */
 		{ 0x3, 0x6, 0xc, 0x9 },
 		{ 0x7, 0x7, 0x5, 0x8 },
-		{ 0xf, 0xf, 0xc, 0xc },	/* one inside the other */
+		{ 0xf, 0xf, 0xc, 0xc },	/* one mask inside the other */
 		{ 0x3, 0x3, 0xc, 0xe },
 	};
 	int i;
