@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt bystanders``: measures the time that requests take from tasks on other CPUs."""
+"""``bolt bystanders``: measures the time that hotplug requests take from tasks on other CPUs."""
 
 import argparse
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def sizes(text: str) -> tuple[int, ...]:
 
 
 def picture(text: str) -> Path:
-    """Return the path of a picture to write, no PDF, or have argparse refuse ``text``."""
+    """Return the path of an SVG or PNG file to write, or have argparse refuse ``text``."""
     return cli.picture(text, (".svg", ".png"))
 
 
@@ -63,11 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print the table, and write the files that options name."""
-    plan = [(cpus, batch, False) for cpus in args.cpus for batch in args.batch or (1, cpus // 2)]
+    plan = [
+        (cpus, batch, False) for cpus in args.cpus for batch in args.batch or sorted({1, cpus // 2})
+    ]
     for cpus, batch, _ in plan:
         if not 0 < batch < cpus - 1:
             raise BoltError(
-                f"{batch} of {cpus} CPUs: one CPU goes at least, and one is a bystander at least",
+                f"{batch} of {cpus} CPUs: at least one CPU goes, and one besides CPU 0 stays",
                 code=USAGE,
             )
     plan += [(4, 1, True), (4, 2, True)] if args.tickless else []
