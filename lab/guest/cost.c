@@ -10,8 +10,9 @@
  * back=LIST    after each run bring these CPUs online
  * away=LIST    before each run take these CPUs offline
  * tasks=COUNT  start sleeping tasks until the guest has so many, kernel threads included
- * fifo=CPU     a real-time task may run on that CPU only
- * vcpu=CPU     a thread with the name of a virtual CPU may run on that CPU only
+ * fifo=CPU     start a sleeping real-time task that may run on that CPU only
+ * vcpu=CPU     start a sleeping task that may run on that CPU only, and has the name that QEMU
+ *		gives to the thread of a virtual CPU
  *
  * The program's output, on both streams, goes to the standard output when the program has ended:
  * in virtual time the guest's CPUs share one clock, so that the work of a task which passed the
@@ -276,7 +277,7 @@ int main(int argc, char **argv)
 	race = arg_long(argv + 1, "race", -1);
 	wanted = arg_long(argv + 1, "tasks", 0);
 	if (n < 1 || n > MAX_RUNS)
-		die("n=%d", n);
+		die("n=%d: 1 to %d are wanted", n, MAX_RUNS);
 	/* On CPU 0, which stays online, this task and the program take turns. */
 	pin_to(0);
 	if (fifo >= 0)

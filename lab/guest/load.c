@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random requests while the guest works: fair, real-time and deadline tasks,
- * timers, files, disks, network, perf events, control groups, processes. At the
- * end every worker must have made progress, and found all its results right.
+ * Makes random hotplug requests while processes ("workers") load the guest with fair,
+ * real-time and deadline tasks, timers, files, disks, network, perf events, control groups
+ * and child processes. At the end every worker must have made progress, and found all its
+ * results right.
  * usage: load bolt=0|1 pause_ms=N settle_ms=N; BOLT_REQUESTS and BOLT_SEED are
  * taken from the environment, that is from the kernel's command line.
  * Or: load beside=PROGRAM ARGUMENTS...; the program then makes the requests.
- * more=KIND,...: also BPF programs, and features of the scheduler that only some
- * kernels have; load fails if the guest lacks what one of these KINDs needs.
+ * more=KIND,...: also starts the workers of load_sched.c and load_bpf.c for which the
+ * guest has what they need; load fails if the guest lacks what one of these KINDs needs.
  */
 #define _GNU_SOURCE
 #include "lib/children.h"
@@ -75,8 +76,8 @@ void wrong(const char *fmt, ...)
 }
 
 /*
- * A child that outlived this program would keep the output open, and init would wait for
- * the child.
+ * The child ends with the worker: otherwise the child would keep the output open, and init
+ * would wait for the child.
  */
 pid_t child(void)
 {
@@ -289,7 +290,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "nothing"))
 		return 0;	/* a worker's child runs this program only for the execve() */
 	if (n < 1)
-		die("BOLT_REQUESTS=%s", requested);
+		die("BOLT_REQUESTS=%s: 1 or more are wanted", requested);
 	state = (seed ? strtoull(seed, NULL, 0) : (unsigned long long)now_ns()) ?: 1;
 	printf("BOLT_SEED=%llu\n", state);
 	load_cpus = sysconf(_SC_NPROCESSORS_ONLN);

@@ -23,7 +23,7 @@ static void sleeper(int which)
 		wait_ms(ms);
 		slept = now_ns() - start;
 		if (slept < ms * 1000000)
-			wrong("slept %lld ns, not %ld ms", (long long)slept, ms);
+			wrong("slept only %lld ns of %ld ms", (long long)slept, ms);
 		if (slept > ms * 1000000 + LATE_NS)
 			wrong("slept %lld ns instead of %ld ms", (long long)slept, ms);
 		once_round();

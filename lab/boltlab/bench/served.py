@@ -91,7 +91,7 @@ class Outcome:
     def first_tasks(self) -> list[int]:
         """Return how long after the order to come each CPU ran its first task, in ns.
 
-        CPUs that cpuboltd has brought are left out.
+        CPUs that cpuboltd has brought online are left out.
         """
         return [each.task - each.begin for each in self._of("online") if each.by in TIMED]
 
@@ -104,9 +104,9 @@ class Outcome:
         return [each for each in self._of(change) if each.by != "daemon"]
 
     def out(self, online: bool) -> list[float]:
-        """Return the times in ``deleted`` of CPUs that the host took out in the state ``online``.
+        """Return the times in ``deleted`` of CPUs that were online when the host took them out.
 
-        If ``online`` is False, these are the CPUs that were offline.
+        If ``online`` is False, the times are those of CPUs that were offline before.
         """
         pairs = zip(self.deleted, self.ordered("offline"), strict=False)
         return [took for took, each in pairs if (each.by == "host") is online]
@@ -194,7 +194,7 @@ def _refused(row: Mapping[str, Any]) -> bool:
 
 
 def _of_daemon(row: Mapping[str, Any], start: int) -> Change:
-    """Return the request of ``row``, which cpuboltd writes to the journal when the request ends."""
+    """Return the change in ``row``, which cpuboltd writes to the journal when a request ends."""
     end = int(row["__MONOTONIC_TIMESTAMP"]) * 1000 - start
     first = str(row["CPUBOLT_CPUS"]).partition(",")[0].partition("-")[0]
     return Change(row["CPUBOLT_OPERATION"], "daemon", int(first), end - int(row["CPUBOLT_NS"]), end)
@@ -255,12 +255,12 @@ ROWS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     ("CPUs that went", lambda each: f"{len(each.ordered('offline'))}"),
     ("a CPU goes, ms", lambda each: _middle(each.took("offline"))),
     ("a CPU comes, ms", lambda each: _middle(each.took("online"))),
-    ("its first task, ms", lambda each: _middle(each.first_tasks())),
+    ("CPU's first task, ms", lambda each: _middle(each.first_tasks())),
     ("cpuboltd takes: n, ms", lambda each: _daemon(each, "offline")),
     ("cpuboltd brings: n, ms", lambda each: _daemon(each, "online")),
     ("guest agent, s of host", lambda each: _seconds(each.answered)),
     ("taken out, s of host", lambda each: _seconds(each.out(online=False))),
-    ("... online, s of host", lambda each: _seconds(each.out(online=True))),
+    ("out if online, s of host", lambda each: _seconds(each.out(online=True))),
 )
 
 
@@ -283,4 +283,4 @@ def dumps(measured: Measured) -> str:
 
 def load(path: Path) -> Measured:
     """Return the contents of the file ``path``; raise BoltError if it has no service's figures."""
-    return codec.read(Measured, path, "holds nothing of a service", KIND)
+    return codec.read(Measured, path, "has no figures of a service", KIND)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt boot-bench``: boots larger and larger machines, natively and with changes of Bolt."""
+"""``bolt boot-bench``: boots small and large machines, natively and with changes of Bolt."""
 
 import argparse
 from collections import Counter, defaultdict
@@ -29,7 +29,7 @@ from boltlab.report import summary
 from boltlab.tables import Column
 
 NAME = "boot-bench"
-HELP = "Boot larger and larger machines, natively and with each of Bolt's changes, and compare."
+HELP = "Boot small and large machines, natively and with each of Bolt's changes, and compare."
 TIMEOUT = 3600  # seconds of the host that one boot may take
 SPLITS = ("native", "all")  # variants whose callbacks are traced
 # A narrow terminal leaves out first all variants that are not listed here, and then the variants of
@@ -41,7 +41,10 @@ BASES = 3  # boots on one CPU, of which the median counts, because such boots di
 
 @dataclass(frozen=True)
 class Job:
-    """One boot: the variant, the machine, and whether the boot is traced."""
+    """One boot: the variant, the machine, and whether the boot is traced.
+
+    ``again`` numbers the untraced boots of a variant on a machine, from 0 on.
+    """
 
     variant: str
     cpus: int
@@ -117,7 +120,8 @@ def run(args: argparse.Namespace) -> int:
     if args.work:
         options.refuse(args, "--work", "stress", "json", "figure")
     commit = git.measured()
-    # All options are looked at before the first boot.
+    # The options are checked for all architectures before the first boot, so that a wrong option
+    # does not end the command only after hours.
     plan = [
         (
             target,
@@ -257,7 +261,10 @@ def jobs(
     *,
     trace: bool,
 ) -> list[Job]:
-    """Return the boots, large machines first: each variant on each machine, and on one CPU."""
+    """Return the boots, large machines first: each variant on each machine, and on one CPU.
+
+    With ``trace``, variants of SPLITS boot a second time, traced, on each machine of several CPUs.
+    """
     table = boots.table()
     work = []
     for cpus, nodes in sorted({*machines, (1, 1)}, reverse=True):
@@ -341,7 +348,8 @@ def counted(
 def soak(work: Sequence[Soak], title: str) -> None:
     """Run all boots in ``work``; print how many boots each variant had on each accelerator.
 
-    Raises BoltError when a kernel prints a complaint, or a CPU does not come.
+    Raises BoltError when a kernel prints a complaint, or a CPU does not come online or go offline
+    as it should.
     """
     guests.run_all(work, title)
     ways = Counter((job.variant, job.guest.machine.accel) for job in work)
@@ -351,7 +359,11 @@ def soak(work: Sequence[Soak], title: str) -> None:
 
 
 def collect(done: Sequence[tuple[Job, GuestResult]]) -> list[Boot]:
-    """Return the boots, with callbacks from a traced boot of that variant and machine, if any."""
+    """Return the untraced boots, sorted by the size of the machine.
+
+    Their callbacks and initcalls are those of the traced boot, if there is one, of the same variant
+    on the same machine.
+    """
     traces = {}
     for job, ran in done:
         if job.traced:
@@ -386,7 +398,7 @@ def _boot(
 
 
 def show(results: BootResults) -> None:
-    """Print the tables of ``results``, and in virtual time what the model says."""
+    """Print the tables of ``results``, and what the model says of boots in virtual time."""
     ui.prose(f"\n{summary.boot_title(results)}")
     header, cells = bootfile.dependents(results)
     tables.show(_by_importance(header), cells)

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=cli.positive,
         default=2,
         metavar="N",
-        help="how often three CPUs come and go (%(default)s: as often as 8 slots allow)",
+        help="how often three CPUs come and go (%(default)s, for which 8 slots for CPUs suffice)",
     )
     parser.add_argument(
         "--dwell",
@@ -191,7 +191,7 @@ def _none_lost(outcome: Outcome) -> None:
 
 
 def show(measured: Measured) -> None:
-    """Print what was ``measured``, in tables of as many variants as a terminal has room for."""
+    """Print what was ``measured``, in tables of at most BESIDE variants."""
     for first in range(0, len(measured.rows), BESIDE):
         header, rows = served.table(measured.rows[first : first + BESIDE])
         tables.show([*map(Column, header)], rows)

@@ -8,7 +8,8 @@ exec 3>/dev/virtio-ports/bolt.results
 mkdir -p /srv/bolt
 mount -o ro /dev/vdd /srv/bolt
 
-# step NAME SECONDS COMMAND: runs COMMAND, and writes its status and its output to the results.
+# step NAME SECONDS COMMAND: runs COMMAND, for SECONDS at most, and writes the status and the output of
+# COMMAND to the results.
 step() {
 	echo "installed: $1" >/dev/kmsg
 	timeout "$2" sh -c "$3" >/run/output 2>&1 </dev/null

@@ -25,8 +25,8 @@ mode() {
 	[ "$mode" = native ] || echo 600000 >$cpu/bolt/settle_delay_ms
 }
 
-# check NAME CPULIST SECONDS COMMAND: takes the CPUs offline, runs COMMAND, and writes its status, time and
-# output to the results.
+# check NAME CPULIST SECONDS COMMAND: takes the CPUs of the list offline and brings all others online, runs
+# COMMAND for SECONDS at most, and writes the status, time and output of COMMAND to the results.
 check() {
 	all_online
 	for number in $(numbers "$2"); do

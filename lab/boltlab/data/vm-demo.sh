@@ -13,8 +13,8 @@ fail() {
 	exit 1
 }
 
-# served WORDS: runs lab/guest/served.c. bash starts the program, because a POSIX shell cannot open
-# descriptor 10, to which the lab's programs write.
+# served WORDS: runs the program of lab/guest/served.c with the arguments WORDS. bash starts the program,
+# because a POSIX shell cannot open descriptor 10, to which the lab's programs write.
 served() {
 	bash -c "exec $bolt/bin/served $* 10>&3" 2>/run/said || fail /run/said served
 }
@@ -38,7 +38,8 @@ daemon_failed() {
 	fail /run/said cpuboltd
 }
 
-# Writes the daemon's messages to the results.
+# Ends the guest if cpuboltd does not run any more. Otherwise stops cpuboltd, and writes the messages of
+# cpuboltd to the results.
 daemon_said() {
 	systemctl -q is-active cpuboltd || daemon_failed
 	systemctl stop cpuboltd
@@ -55,15 +56,16 @@ irqbalance_still_runs() {
 	systemctl -q is-active balance || fail /dev/null irqbalance
 }
 
-# bursts SECONDS N: no work for SECONDS, then work for N CPUs for SECONDS, and so on.
+# bursts SECONDS N: in the background, for SECONDS there is no work, then for SECONDS there is work for N
+# CPUs, and so on.
 bursts() {
 	while sleep "$1"; do
 		stress-ng --quiet --cpu "$2" --timeout "$1"
 	done >/dev/null 2>&1 &
 }
 
-# pretend_steal SECONDS N: for SECONDS /proc/stat says that a host takes most of each CPU; then for
-# SECONDS there is work for N CPUs, and the host takes nothing of any CPU; and so on.
+# pretend_steal SECONDS N: for SECONDS /proc/stat says that a host takes most of the time of each CPU; then
+# for SECONDS there is work for N CPUs, and /proc/stat says that the host takes nothing; and so on.
 pretend_steal() {
 	mkdir -p /run/real
 	mount -t proc proc /run/real

@@ -22,8 +22,10 @@ from boltlab.errors import BoltError
 from boltlab.locks import lock
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
-PATIENCE = 60.0  # seconds in which munge must have its socket; as many for Slurm to take jobs
-STOP = 10.0  # seconds in which all jobs must end, and then each daemon
+# Seconds in which munge must have its socket. After that, Slurm must take jobs in as many seconds.
+PATIENCE = 60.0
+# Seconds that all jobs have to end. After that, each daemon has as many seconds to end.
+STOP = 10.0
 CONFIG = """\
 ClusterName=private
 SlurmctldHost={host}(127.0.0.1)
@@ -158,10 +160,16 @@ def _await(
     while not ready():
         for child in daemons:
             if child.poll() is not None:
-                raise BoltError("a daemon of the private cluster has ended", folder)
+                raise BoltError(f"{_name(child)} of the private cluster has ended", folder)
         if time.monotonic() > end:
-            raise BoltError("the private cluster takes no jobs", folder)
+            raise BoltError(f"the private cluster is not ready after {PATIENCE:.0f} s", folder)
         time.sleep(0.2)
+
+
+def _name(child: subprocess.Popen[bytes]) -> str:
+    command = child.args
+    assert isinstance(command, list)
+    return Path(command[0]).name
 
 
 def _empty(env: Mapping[str, str]) -> None:

@@ -50,7 +50,7 @@ def require() -> None:
     lacking = [name for name in PROGRAMS if shutil.which(name) is None]
     if lacking:
         raise BoltError(
-            f"--engine slurm needs the programs of Slurm, without {' '.join(lacking)} "
+            f"--engine slurm needs Slurm's programs; this machine lacks {' '.join(lacking)} "
             "(Debian: slurm-client)",
             code=UNAVAILABLE,
         )
@@ -59,9 +59,10 @@ def require() -> None:
 def run(rows: Sequence[Row], folder: Path, at_once: int | None = None, poll: float = POLL) -> None:
     """Run ``rows``, whose files are in ``folder``, ``at_once`` at a time, until all have ended.
 
-    Rows that were killed are submitted again, up to TRIES times in all. Raises BoltError when
-    Slurm refuses an array or does not answer, or when rows are lost. On any exception the array
-    is cancelled, and the results of rows that have ended stay in ``folder``.
+    Rows that were killed are submitted again, each up to TRIES times in all. Raises BoltError when
+    Slurm refuses an array or does not answer, or when rows are lost. If an exception comes while
+    an array is in the queue, the array is cancelled. The results of rows that have ended stay in
+    ``folder`` after any exception.
     """
     limit = longest()
     left, tries = list(range(len(rows))), Counter[int]()
@@ -124,7 +125,8 @@ def submission(
 ) -> list[str]:
     """Return the command that submits ``rows``, listed in the file ``chunk``, as one array.
 
-    All elements of an array have the same limits: those of the row that needs most.
+    All elements of an array have the same limits. Each limit (time, CPUs, memory) is the largest
+    that a row of the array has.
     """
     throttle = f"%{at_once}" if at_once else ""
     minutes = math.ceil(max(row.seconds for row in rows) / 60)

@@ -12,7 +12,8 @@ from boltlab.guest import channels, console
 T = TypeVar("T")
 
 TRIES = 3  # how often a guest is booted, if a known fault of QEMU stops the guest each time
-CAUSED = ("RCU stall", "lockup", "hung task")  # complaints about a CPU without timer interrupts
+# Kinds of complaints (data/splats.toml) that a CPU without timer interrupts can cause.
+CAUSED = ("RCU stall", "lockup", "hung task")
 
 
 def again(
@@ -42,7 +43,7 @@ def again(
             wrong = next(errors.leaves(failed))
         if wrong:
             raise wrong
-        ui.say(f"{what}: {why}; {left} more tries")
+        ui.say(f"{what}: {why}; {left} more {'tries' if left > 1 else 'try'}")
     raise EmulatorError(f"a known fault of QEMU stopped the guest {TRIES} times; at last: {why}")
 
 

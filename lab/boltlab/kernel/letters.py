@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Cover letters: an export fills in their figures from the files in results/.
 
-In a letter ``{name}`` stands for a figure: an integer or a text as it is, any other number as
-kept.number() writes it. ``{name:>9}`` also aligns the figure in a column; ``{name:,}``, or another
-format of Python's str.format() with a comma or a point, writes the figure in that format instead.
+In a letter ``{name}`` stands for a figure. An integer or a text is filled in as it is, any other
+number as kept.number() writes it. ``{name:>9}`` also aligns the figure in a column; ``{name:,}``,
+or another format of Python's str.format() with a comma or a point, writes the figure in that format
+instead.
+
 series.toml says for each name where the figure is: ``FILE PATH``. FILE is the name, without
 the date, of a file in results/, of which the newest is taken. PATH leads through the file's JSON,
 as in ``cases[case=offline1].variants.bolt.median``; ``[key=value]`` selects entries of a list by a
-key, ``[key=]`` the entries without such a key, and ``[key!=text]`` those whose value does not
-contain the text. ``sum(FILE PATH[].key)`` adds up the values that all selected entries have under
-the key, and ``count(FILE PATH)`` counts the entries.
+key, ``[key=]`` the entries without such a key, ``[key!=text]`` those that have the key with a value
+that does not contain the text, and ``[]`` all entries. ``sum(FILE PATH[].key)`` adds up the values
+that all selected entries have under the key, and ``count(FILE PATH)`` counts the entries.
 ``model(FILE PATH X Y AT)`` takes X and Y, which are paths in an entry, of all selected entries,
 fits Y as a multiple of X plus a multiple of the square of X, and gives the fitted Y for X = AT.
 ``NAME / NAME`` is the ratio of two other figures or numbers.
@@ -79,7 +81,7 @@ def resolve(figures: Mapping[str, str]) -> dict[str, Figure]:
         if " / " in rule:
             above, below = (_part(part, found) for part in rule.split(" / "))
             if not isinstance(above, int | float) or not isinstance(below, int | float):
-                raise BoltError(f"the figure '{name}': '{rule}' are not two figures")
+                raise BoltError(f"the figure '{name}': '{rule}' does not name two figures")
             found[name] = above / below
     return found
 
@@ -99,7 +101,9 @@ def _read(name: str, rule: str) -> Figure:
     if call:
         numbers = [value for value in values if isinstance(value, int | float)]
         if len(numbers) != len(values):
-            raise BoltError(f"the figure '{name}': results/{file}: {path} are not numbers")
+            raise BoltError(
+                f"the figure '{name}': results/{file}: {path} has a value that is no number"
+            )
         return sum(numbers)
     figure: object = values[0]
     if len(values) != 1 or not isinstance(figure, int | float | str):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from boltlab.bench.results import DIRECTIONS, Case, Results, Stats, variants
 
-# Name of a series in tables -> its name in figures, the suffix of its cases, and its variant.
+# Name of a series in tables -> its name in pictures, the suffix of its cases, and its variant.
 SERIES = {
     "native": ("native, one by one", "_seq", "native"),
     "expedited": ("expedited, one by one", "_seq", "expedited"),
@@ -58,7 +58,7 @@ def cases(results: Results, direction: str) -> dict[str, dict[int, Stats]]:
 
 
 def machine(results: Results) -> int:
-    """Return how many CPUs the guests of the curve had, 0 if no case is part of a curve."""
+    """Return how many CPUs the guests of the curves had, 0 if no case is part of a curve."""
     names = {direction + suffix for direction in DIRECTIONS for _, suffix, _ in SERIES.values()}
     return next((case.cpus for case in results.large if case.case in names), 0)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws results: latencies, phases of requests, growing requests, and what bystanders lose."""
+"""Draws latencies, phases of requests, requests for more and more CPUs, and bystanders' losses."""
 
 import io
 from collections.abc import Sequence
@@ -53,8 +53,8 @@ _CURVE_CAPTION = (
 
 
 _BYSTANDERS_CAPTION = (
-    "The longest time for which a task could not run on a CPU that neither makes the request nor "
-    "comes nor goes, in requests."
+    "The longest time, during a request and while CPUs are settled, for which a task could not run "
+    "on a CPU that neither makes the request nor comes nor goes."
 )
 
 
@@ -170,12 +170,15 @@ def _breakdown(results: Results, title: str) -> Canvas:
         _finish(shares, f"{direction}, shares")
         shares.set_xlabel("%")
         shares.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=9)
-        shares.invert_yaxis()  # also inverts the axis of ``times``, which is shared
+        shares.invert_yaxis()  # because _finish() has inverted the shared axis twice
     return canvas
 
 
 def _curve(results: Results, title: str) -> Canvas:
-    """Draw both directions: a mark for each size, and a fitted line, whose formula is its label."""
+    """Draw both directions: a mark for each size of request, and a fitted line.
+
+    The legend has the formula of the line.
+    """
     canvas = Canvas(figsize=(WIDTH, 4.6), layout="constrained")
     canvas.suptitle(title, fontsize=9, x=0.01, ha="left")
     for axes, direction in zip(canvas.subplots(1, 2), DIRECTIONS, strict=True):

@@ -36,9 +36,9 @@ class Section:
 
 
 PREFACE = (
-    "Medians in milliseconds, least and greatest in brackets. Virtual time charges the work of all "
-    "CPUs to one clock: work that CPUs do at the same time takes as long as if the CPUs did it one "
-    "after the other."
+    "Medians in milliseconds, least and greatest in brackets, unless a table says otherwise. "
+    "Virtual time charges the work of all CPUs to one clock: work that CPUs do at the same time "
+    "takes as long as if the CPUs did it one after the other."
 )
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws docs/figures: the newest results, the README's picture of a request, and the energy saved.
+"""Draws the pictures in docs/figures.
 
-A picture of results is called KIND-ARCH-SETTING.svg.
+A picture of results is called KIND-ARCH-SETTING.svg, and shows the newest results. sketch.py draws
+the README's picture of a request, and energy.py the picture of the energy that offline CPUs save.
 """
 
 import io

@@ -6,19 +6,19 @@ A quote names a file in results/: ``x86_64-strict`` is the newest file of that n
 
 - a table stands between ``<!-- table: KIND FILE... -->`` and ``<!-- end of table -->``; its last
   line names files and commits;
-- a single number in a sentence is followed by its place, ``159x<!-- figure: FILE#CASE PART -->``,
-  in which PART is a variant or, for a ratio, two: ``x86_64-strict#offline1 native/bolt``. CASE may
-  be ``offline_bulk 31 of 32``, in results of boot-bench ``64/16`` (CPUs/nodes); ``offline each`` is
-  the microseconds of each further CPU of a request, and ``offline start`` the microseconds of a
-  request for no CPU, by the line fitted to Bolt's requests for several CPUs. In results of
-  bystanders, ``1 of 4`` is the longest time that a bystander's task could not run when one of four
-  CPUs goes. In results of alternatives, PART is a way to keep tasks away from CPUs, and CASE is
-  ``ARCH in``, ``ARCH left``, ``ARCH back`` or ``ARCH out``, times in ms that lab/guest/inout.c
-  explains, or ARCH and a count such as ``wakeups``, summed over the CPUs from which tasks are kept
-  away.
+- a single number in a sentence is followed by a mark, as in
+  ``159x<!-- figure: FILE#CASE PART -->``, in which PART is a variant or, for a ratio, two variants:
+  ``x86_64-strict#offline1 native/bolt``. CASE may be ``offline_bulk 31 of 32``, in results of
+  boot-bench ``64/16`` (CPUs/nodes). As CASE PART, ``offline each`` stands for the microseconds of
+  each further CPU of a request, and ``offline start`` for the microseconds of a request for no CPU,
+  by the line fitted to Bolt's requests for several CPUs. In results of bystanders, the CASE
+  ``1 of 4`` is the longest time that a bystander's task could not run when one of four CPUs goes.
+  In results of alternatives, PART is a way to keep tasks away from CPUs, and CASE is ``ARCH in``,
+  ``ARCH left``, ``ARCH back`` or ``ARCH out``, times in ms that lab/guest/inout.c explains, or ARCH
+  and a count such as ``wakeups``, summed over the CPUs from which tasks are kept away.
 
-A number may have any precision: it must be the result, rounded to the digits that the number has,
-and must not be off by more than a tenth.
+A number may have any precision: it must be the result, rounded to as many decimals as the number
+has, and must not be off by more than a tenth.
 """
 
 import json
@@ -318,7 +318,8 @@ def _bulk(names: Sequence[str]) -> Table:
 def _bounded(case: str) -> str:
     """Return what is peculiar to ``case``, which was measured in a bounded guest.
 
-    A request that takes CPUs offline wakes no CPU, and so never has the emulator's part.
+    "The emulator's part" is a jump of virtual time when an x86 CPU is woken (docs/measuring.md). A
+    request that takes CPUs offline wakes no CPU, and so never has this part.
     """
     woken = case.startswith(("online", "smt_on"))
     return "without the emulator's part" if woken else "with short slices of the emulator"
@@ -420,7 +421,7 @@ def _boot(names: Sequence[str]) -> Table:
 
 
 def _parts(names: Sequence[str]) -> Table:
-    """Make the table of the parts of a boot; the name is FILE@CPUS/NODES."""
+    """Make the table of the parts of a boot; ``names`` is one name, FILE@CPUS/NODES."""
     name, _, size = names[0].partition("@")
     measured = bootfile.load(kept.find(name))
     cpus, _, nodes = size.partition("/")

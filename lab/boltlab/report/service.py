@@ -12,7 +12,7 @@ from boltlab.report import figures, html
 from boltlab.report.figures import WIDTH, Figure
 
 _CAPTION = (
-    "Each point is a request, at the time when it was due and with its latency, by the guest's "
+    "Each point is a UDP request, at the time when it was due and with its latency, by the guest's "
     "clock. A line marks a CPU that comes or goes; where the change takes longer than the line is "
     "wide, the line is a band from the start to the end of the change."
 )

@@ -18,7 +18,9 @@ from boltlab.tables import Column
 RATIOS = (("vs native", "native"), ("vs expedited", "expedited"))
 NONE = "-"
 
-BOOTS = "boots"  # its column says how far apart the boots' medians are for the column to its left
+# The title of columns that say how far apart the medians of single boots are. Such a column is
+# about the variant of the column to its left.
+BOOTS = "boots"
 
 # Shorter names of counts and of requests whose own names are too long for a column.
 SHORT = {"grace_periods": "GPs", "online_settled": "from settled"}
@@ -176,7 +178,7 @@ def label(case: Case) -> str:
 
 
 def scaling(results: Results, direction: str) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of growing requests, and of the lines fitted to them."""
+    """Return header and cells of the table of requests for more and more CPUs, and fitted lines."""
     series = curve.cases(results, direction)
     ratios = [name for name in series if name != curve.OURS and curve.OURS in series]
     header = [
@@ -237,8 +239,9 @@ def _growth(case: Case, base: Case, shown: Sequence[str]) -> list[str]:
 def overheads(results: Results) -> tuple[list[str], list[list[str]]]:
     """Return header and cells of the table of other work than requests.
 
-    The median of native is in ms; of other variants stands by how many per cent the median exceeds
-    that of native. Beside each median stands how far apart the medians of the boots are.
+    The table has the median of native in ms, and says of each other variant by how many per cent
+    its median exceeds that of native. Beside each median the table says how far apart the medians
+    of single boots are, in per cent of this median.
     """
     shown = _shown(results.overheads)
     header = ["case", "n"]

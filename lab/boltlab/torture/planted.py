@@ -26,7 +26,7 @@ from boltlab.kernel.source import Source
 FOLDER = paths.KERNEL / "planted"
 FLAVOUR = "planted"
 KIND = "planted"
-# The beginnings of messages that also tell what a guest or QEMU was doing, which is no complaint.
+# The beginnings of messages whose rest tells what a guest or QEMU was doing, and is no complaint.
 _ENDED = re.compile(rf"{qemu.HUNG} \d+ s|{qemu.ENDED} -?\d+")
 
 
@@ -56,8 +56,8 @@ class Bug:
 class Verdict:
     """The result of a check of a planted bug; ``by`` is the check's complaint, or "".
 
-    ``kernel`` has the first digits of the fingerprint of Bolt's code without the bug. A file
-    without ``kernel`` has been written by an older lab.
+    ``kernel`` has the first digits of the fingerprint of Bolt's code without the bug, or is "" in a
+    verdict of an older lab.
     """
 
     name: str
@@ -103,7 +103,7 @@ def parse(name: str, row: Mapping[str, Any]) -> Bug:
 
 
 def plant(bug: Bug, tree: Path) -> str:
-    """Put the bug into ``tree`` and return its name.
+    """Put ``bug`` into ``tree`` and return the bug's name.
 
     Raises BoltError when ``tree`` lacks lines that the bug's patch removes or has as context.
     """
@@ -120,7 +120,7 @@ def plant(bug: Bug, tree: Path) -> str:
 
 
 def kernel(bug: Bug | None, arch: Arch, where: Source, jobs: int) -> Kernel:
-    """Return the kernel with ``bug`` in it, or without any bug."""
+    """Return the kernel with ``bug`` in it, or without any bug if ``bug`` is None."""
     if bug is None:
         return build.ensure_kernel(arch, FLAVOUR, where, jobs)
     return build.changed_kernel(arch, FLAVOUR, where, jobs, functools.partial(plant, bug))
@@ -160,7 +160,7 @@ def require_sound(bug: Bug, arch: Arch, where: Source, jobs: int) -> None:
     with ui.status(f"the check of {bug.name} without the bug, on {arch.name}"):
         said = check(bug, arch.name, built)
     if said:
-        raise BoltError(f"without the fault, the check of {bug.name} fails: {said}")
+        raise BoltError(f"without the bug, the check of {bug.name} fails: {said}")
     mark.parent.mkdir(exist_ok=True)
     mark.touch()
 
@@ -168,8 +168,8 @@ def require_sound(bug: Bug, arch: Arch, where: Source, jobs: int) -> None:
 def judge(bug: Bug, arch: str, said: str, date: str, kernel: str = "") -> Verdict:
     """Return the verdict: the bug is found if the complaint ``said`` matches ``bug.says``.
 
-    Of a guest that hangs, or whose QEMU ends, only the words that say so are compared. ``kernel``:
-    see Verdict.
+    If ``said`` is about a guest that hangs, or whose QEMU ends, only the words that say so are
+    compared with ``bug.says``. ``kernel``: see Verdict.
     """
     ended = _ENDED.match(said)
     caught = bool(re.search(bug.says, ended[0] if ended else said))

@@ -244,7 +244,7 @@ def test_progress_by_group() -> None:
 
 
 def terminal(kind: str, monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """Has the lab print on a terminal of ``kind``; return what the lab prints."""
+    """Let the lab print on a terminal of ``kind``; return what the lab prints."""
     monkeypatch.setenv("TERM", kind)
     said = io.StringIO()
     monkeypatch.setattr(ui, "console", Console(file=said, force_terminal=True, width=80))
@@ -285,6 +285,6 @@ def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BoltError, match="--no-trace is not for --engine slurm"):
         options.on_cluster(Namespace(engine="slurm", at_once=None, no_trace=True), "no_trace")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(BoltError, match="without sbatch squeue scancel scontrol") as caught:
+    with pytest.raises(BoltError, match="lacks sbatch squeue scancel scontrol") as caught:
         options.on_cluster(args)
     assert caught.value.code == 69

@@ -78,7 +78,7 @@ def test_a_model_of_larger_machines(folder: Path) -> None:
         ("{off}", {"off": "a cases[case=none].bolt"}, "'off': results/a has no cases"),
         ("{off}", {"off": "a cases[case=offline1].bolt.median"}, "is not one figure"),
         ("{off}", {"off": "a cases[cpus=32].bolt"}, "is not one figure"),
-        ("{off}", {"off": "one / two"}, "are not two figures"),
+        ("{off}", {"off": "one / two"}, "does not name two figures"),
         ("{off}", {"off": "model(a cells[arch=x] done done 9)"}, "three different values of done"),
         ("{off}", {"off": "model(a sizes[] n none 9)"}, "'off': results/a has no none"),
         ("{off}", {"off": "model(a cells[] arch done 9)"}, "arch and done have to be numbers"),

@@ -71,7 +71,7 @@ def test_what_a_service_felt() -> None:
 
 
 def test_who_changes_a_cpu() -> None:
-    """took() has changes that the guest can time, out() the host's times of taking CPUs out."""
+    """took() returns times of the guest, and out() how long the host took to take CPUs out."""
     records = [
         *RECORDS,
         change(by="agent", begin=350 * MS, end=360 * MS),
@@ -102,7 +102,7 @@ def test_the_table() -> None:
         "CPUs that went": ["1", "1"],
         "a CPU goes, ms": ["30.000", "30.000"],
         "a CPU comes, ms": ["1.000", "1.000"],
-        "its first task, ms": ["2.000", "2.000"],
+        "CPU's first task, ms": ["2.000", "2.000"],
         "guest agent, s of host": ["0.50", "0.50"],
         "taken out, s of host": ["1.50", ""],
     }
@@ -182,8 +182,8 @@ def test_what_the_daemon_has_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_guests_of_a_run() -> None:
-    # A guest begins with two CPUs, and each cycle adds three CPUs, for which a guest has a limited
-    # number of slots: many cycles need several guests.
+    # A guest begins with two CPUs. With mttcg each cycle adds three CPUs, and a guest has a limited
+    # number of slots for these: many cycles need several guests.
     assert vmdemo.guests(2, "mttcg") == [2]
     assert vmdemo.guests(334, "mttcg") == [84, 84, 84, 82]
     assert vmdemo.guests(334, "icount") == [334]
