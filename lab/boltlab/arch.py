@@ -54,7 +54,7 @@ class Arch:
 
     @property
     def config_fragment(self) -> Path:
-        """Return the path of the kernel configuration that all flavours without a base share."""
+        """Return the path of the configuration of flavours without a ``base`` in flavours.toml."""
         return Path(__file__).resolve().parent / "data" / "config" / f"{self.name}.config"
 
 
@@ -123,7 +123,7 @@ def select(name: str | None) -> list[Arch]:
 
 
 def setting(target: Arch, name: str | None) -> str:
-    """Return the measuring setting ``name`` of ``target``, or the default one if ``name`` is None.
+    """Return ``name``, a measuring setting of ``target``; for None the default setting's name.
 
     Raises BoltError when ``target`` has no setting of that name.
     """

@@ -91,8 +91,8 @@ def _whole(made: type[T], document: object, kind: str) -> T:
 def head(document: object, where: str, kind: str = "") -> Mapping[str, Any]:
     """Return ``document`` without its key "schema" and, if ``kind`` is not "", its key "kind".
 
-    Raises BoltError when ``document`` is no object, or when its schema or kind is missing or
-    another one.
+    Raises BoltError when ``document`` is no object, or when one of these keys is missing or has
+    another value than SCHEMA or ``kind``.
     """
     found = _object(document, where)
     wanted: dict[str, object] = {"schema": SCHEMA, "kind": kind} if kind else {"schema": SCHEMA}
@@ -192,7 +192,7 @@ def is_device(path: Path) -> bool:
 
 @contextmanager
 def changing() -> Iterator[None]:
-    """Keep off other calls that change result files, while the caller reads and saves one.
+    """Keep other calls of the lab from changing result files while the caller changes one.
 
     The lock is in the cache, so that no file is left beside the results.
     """

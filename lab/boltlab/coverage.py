@@ -26,7 +26,8 @@ COLUMNS = ("step", "requirement", "shown by", "last run", "figure")
 _QUOTED = re.compile(r"`([^`]+)`")
 _NEEDS = re.compile(r"\(needs ([^()`]+)\)$")
 
-# What a test may need of the machine besides packages -> whether the machine has it.
+# What a test may need of the machine besides packages -> function that tells whether the machine
+# has it.
 FACTS: Mapping[str, Callable[[], bool]] = {
     "root": lambda: os.geteuid() == 0,
     "systemd": lambda: packages.which("systemd-analyze") is not None,
@@ -56,7 +57,7 @@ class Row:
 
 @functools.cache
 def needs() -> Mapping[str, Callable[[], bool]]:
-    """Return each need that a row may name -> whether this machine has what is needed."""
+    """Return each need that a row may name -> function that tells whether this machine has it."""
     there = {need.package: need.present for need in packages.table()}
     sources = {version.package: version.tarball.is_file for version in versions.load()}
     return {**FACTS, **there, **sources}
@@ -145,7 +146,7 @@ class Plugin:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember for each test the first outcome that is not "passed", or else "passed".
 
-        A test has three outcomes: of its setup, call and teardown.
+        A test has up to three outcomes: those of its setup, call and teardown.
         """
         name = report.nodeid.removeprefix(f"{self.root.as_posix()}/")
         if self.outcomes.get(name) in (None, "passed"):

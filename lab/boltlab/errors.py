@@ -31,7 +31,7 @@ class BoltError(Exception):
 
 
 class KernelChangedError(BoltError):
-    """A kernel in the cache, or its tree, is no longer what this call of the lab has built."""
+    """The cache no longer has the kernel, or the kernel's tree, that this call of the lab got."""
 
 
 class GuestError(BoltError):

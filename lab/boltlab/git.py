@@ -115,18 +115,19 @@ def user() -> tuple[str, str]:
 def ask(root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     """Run git with ``words`` in the clone ``root``, which may belong to another user.
 
-    git reads no clone of another user, as in a container that runs as root, because the clone's
-    configuration may name programs. The lab trusts the clone, of which the lab itself is a part.
+    git refuses to read a clone that another user owns (in a container the lab may run as root),
+    because the clone's configuration may name programs that git would run. The lab trusts the
+    clone, of which the lab itself is a part.
     """
     trust = f"safe.directory={root.resolve()}"
     return subprocess.run(["git", "-c", trust, *words], cwd=root, capture_output=True, check=False)
 
 
 def measured() -> str:
-    """Return the commit that this repository is at, for result files; "" without git.
+    """Return the commit that this repository is at, for result files.
 
-    The text ends with ``+`` when files of the kernel, the tools or the lab differ from those of the
-    commit.
+    The text is "" if git is not installed or the lab is not in a clone, and ends with ``+`` when
+    files of the kernel, the tools or the lab differ from those of the commit.
     """
     if shutil.which("git") is None:
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the files in results/ by name, and writes a figure with three digits."""
+"""Finds the files in results/ by name, and writes figures with three significant digits."""
 
 import json
 import re
@@ -42,7 +42,10 @@ def named(arch: str, setting: str, version: Version) -> str:
 
 
 def counted(name: str, version: Version) -> Path:
-    """Return the path of ``name``, a file of counts: each series but the default has a folder."""
+    """Return the path of ``name``, a file of counts.
+
+    Each series but the default has a folder of its own.
+    """
     return FOLDER / label(version) / name
 
 

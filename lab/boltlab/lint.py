@@ -25,8 +25,8 @@ OVERLAY = "kernel/overlay"
 HOOKS = "kernel/hooks"
 LAB = "lab/boltlab"
 
-# Folder -> licence of its files, the innermost folder first. The library has the LGPL, so that
-# programs of any licence may link it.
+# Folder -> licence of its files, the innermost folder first. libcpubolt, in tools/lib/, has the
+# LGPL, so that programs of any licence may link the library.
 LICENCES = {"tools/lib/": "LGPL-2.1-or-later", "": "GPL-2.0"}
 # Files that need no SPDX line: data, licence texts, and files in formats of Debian's packages or of
 # the kernel that have no such line.
@@ -139,8 +139,9 @@ def licences(root: Path) -> list[str]:
 def one_machine(root: Path) -> list[str]:
     """Look for paths of this machine, and for addresses of package registries.
 
-    A path of this machine is one that names the directory in which the repository lies. The
-    directory for temporary files may be named, because every machine has one.
+    A path of this machine is one that names the directory in which the repository lies. If the
+    repository lies in the directory for temporary files, or in one of _ANYWHERE, files may name
+    that directory, because other machines have that directory as well.
     """
     around = _around(root)
     found = []
@@ -290,7 +291,7 @@ def message(root: Path, file: Path) -> list[str]:
 
 
 def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
-    """Run checkpatch over hooks, and files that Bolt adds to a kernel, changed after ``since``.
+    """Run checkpatch over what changed after ``since`` in hooks and in Bolt's files for kernels.
 
     If ``since`` is None, changes that are not committed are checked. ``pristine`` is a kernel
     source. Of a hook that changed, the whole diff is checked, but not the hook's message.

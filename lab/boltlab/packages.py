@@ -55,7 +55,7 @@ class Need:
 
     @property
     def what(self) -> str:
-        """Name of the program or library itself, for systems whose package has another name."""
+        """Name of the program, header or file itself, for systems with other names of packages."""
         return self.tool or self.header or self.file
 
     def applies(self, arches: Sequence[Arch], machine: str) -> bool:
@@ -88,7 +88,7 @@ def table() -> tuple[Need, ...]:
 
 
 def missing(groups: Iterable[str], arches: Sequence[Arch] = ()) -> list[Need]:
-    """Return what ``groups`` need for kernels of ``arches``, and the system does not have."""
+    """Return the packages that ``groups`` need for kernels of ``arches`` and the system lacks."""
     wanted = set(groups)
     unknown = wanted - {group for need in table() for group in need.groups}
     if unknown:
@@ -104,7 +104,7 @@ def missing(groups: Iterable[str], arches: Sequence[Arch] = ()) -> list[Need]:
 def ensure(*groups: str, arches: Sequence[Arch] = ()) -> None:
     """Install the packages that ``groups`` need and the system lacks.
 
-    Raises BoltError with code 69 and one line of names when the lab may not install packages, with
+    Raises BoltError with code 69 and one line of names when the lab cannot install packages, with
     the log when apt fails, and when the contents of a package are still missing afterwards.
     """
     lacking = missing(groups, arches)
@@ -116,12 +116,12 @@ def ensure(*groups: str, arches: Sequence[Arch] = ()) -> None:
 
 
 def can_install() -> bool:
-    """Tell whether install() can work: there is apt, and root or sudo without a password."""
+    """Tell whether install() can work: apt is there, and needs no password from the user."""
     return shutil.which("apt-get") is not None and _privilege() is not None
 
 
 def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") -> None:
-    """Install the Debian packages ``names``; messages for other systems name ``whats`` instead.
+    """Install the Debian packages ``names``; the error on systems without apt names ``whats``.
 
     If ``suite`` is given, apt first fetches its lists, and then prefers the packages of that suite.
     Raises BoltError, with code 69 when there is no apt or no right to use apt.
@@ -147,7 +147,7 @@ def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") ->
 
 
 def update() -> None:
-    """Have apt fetch its lists, if can_install(); a failure shows when a package is looked for."""
+    """Have apt fetch its lists, if the lab can be root. A failure is only in the log of apt."""
     prefix = _privilege()
     if prefix is not None:
         with ui.status("updating apt's lists"):
@@ -155,7 +155,7 @@ def update() -> None:
 
 
 def _apt(prefix: Sequence[str]) -> list[str]:
-    """Return how a command of apt-get begins; ``prefix`` makes it root's."""
+    """Return the first words of each apt-get command, which ``prefix`` makes a command of root."""
     # sudo does not pass on the variables that name proxies.
     proxies = [f"{name}={os.environ[name]}" for name in PROXIES if name in os.environ]
     environment = ["LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", *proxies]
@@ -214,8 +214,9 @@ def call(
     """Run ``command`` with its output in ``out``, and return its exit status.
 
     ``environment`` is added to the lab's own. On an exception, as after a signal to the lab, call()
-    sends SIGTERM to ``command`` and its children, and waits until ``command`` has cleaned up:
-    subprocess.run() would kill it. The terminal's Ctrl-C does not reach ``command``.
+    sends SIGTERM to ``command`` and its children, and waits until ``command`` has cleaned up.
+    subprocess.run() would kill ``command`` instead. The terminal's Ctrl-C does not reach
+    ``command``, which has a session of its own.
     """
     with subprocess.Popen(
         command,

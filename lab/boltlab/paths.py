@@ -24,7 +24,8 @@ _until_the_end = contextlib.ExitStack()  # is never closed, so what it holds end
 def cache() -> Path:
     """Return the cache's directory, ``$BOLT_CACHE`` or ``~/.cache/bolt``, and make it.
 
-    Raises BoltError when the directory cannot be made, or when no kernel can be built below it.
+    Raises BoltError when the directory cannot be made, or when no kernel can be built below the
+    directory because its path has a blank or a colon.
     """
     named = os.environ.get("BOLT_CACHE")
     path = Path(named).absolute() if named else Path.home() / ".cache" / "bolt"
@@ -39,7 +40,7 @@ def logs() -> Path:
 
 
 def new_log(name: str) -> Path:
-    """Return a path for a new log, whose name has the local time, this process's id, ``name``."""
+    """Return a new log's path, whose name has the local time, this process's id and ``name``."""
     return logs() / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{name}.log"
 
 
@@ -70,9 +71,9 @@ def prune(root: Path, keep: int) -> None:
 
 
 def running_since() -> float:
-    """Return when the oldest call of the lab began that runs now, in seconds since the epoch.
+    """Return when the oldest call of the lab that still runs began, in seconds since the epoch.
 
-    Other calls know this call from its first call of this function until its process ends.
+    Other calls of the lab see this one from its first running_since() until its process ends.
     """
     calls = cache() / "calls"
     with locks.lock(calls):
@@ -85,7 +86,7 @@ def running_since() -> float:
 
 @functools.cache
 def _note_call(calls: Path) -> None:
-    """Make a directory that says when this call began, in use until the process ends."""
+    """Make a directory that says when this call began, and use it until the process ends."""
     mine = calls / f"{START}-{os.getpid()}"
     mine.mkdir(parents=True)
     _until_the_end.enter_context(locks.use(mine))

@@ -13,9 +13,12 @@ from rich.text import Text
 from boltlab import ui
 
 GAP = 2  # blanks between two columns
-PROSE = 20  # characters: if prose that needs as many would get fewer, columns are left out
-# Characters that a column of prose gets at least, if its texts need as many. A word that is
-# longer than its column of prose is broken; figures are never broken.
+# fit() leaves out columns until there is room for so many characters in each column of prose, or
+# for the column's longest text if this text is shorter. Columns with rank 0 stay in any case.
+PROSE = 20
+# Characters that a column of prose gets at least, if its texts need as many, also where fit() may
+# leave out no further column. A word that is longer than its column of prose is broken; figures are
+# never broken.
 LEAST = 8
 LONGEST = 120  # the line under the titles has at most so many characters, whatever the width
 REMEDY = "to see all columns: a wider terminal, or | less -S"
@@ -73,7 +76,7 @@ def show(
 
 
 def _lines(row: Sequence[str], room: Mapping[int, int], flush: Container[int]) -> list[list[str]]:
-    """Return the lines that ``row`` takes, each the texts of its columns, padded to ``room``."""
+    """Return the lines that ``row`` takes: lists of the columns' texts, padded to ``room``."""
     # Only prose can be longer than its column is wide; an empty cell takes a line as well.
     folded = [
         [row[place]]

@@ -95,7 +95,7 @@ def status(title: str) -> Iterator[None]:
         say(title)
         yield
         return
-    # The usual spinner is of Braille, which only an encoding of Unicode has.
+    # The spinner "dots" consists of Braille characters, which only encodings of Unicode have.
     spinner = "dots" if console.encoding.startswith("utf") else "line"
     with console.status(escape(title), spinner=spinner):
         yield

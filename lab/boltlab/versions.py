@@ -35,7 +35,10 @@ class Version:
         return DEBIAN_SOURCES / f"{self.package}.tar.xz"
 
     def translated(self, fragment: str) -> str:
-        """Return the configuration ``fragment`` with its symbols as this series names them."""
+        """Return the configuration ``fragment`` with its symbols as this series names them.
+
+        Lines with a symbol that this series does not have are left out.
+        """
         lines = []
         for line in fragment.splitlines(keepends=True):
             named = _SYMBOL.search(line)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Parts of ``bolt bench``: guests to run, result files, reading of traces, reference figures."""
+"""Parts of ``bolt bench`` and other commands that measure: guests, result files, traces."""

@@ -35,12 +35,13 @@ Way = Annotated[str, Among("way", ways)]
 
 @dataclass(frozen=True)
 class Quiet:
-    """What happened on one CPU of PAUSED during a pause; idle periods in ms.
+    """What happened on one CPU of PAUSED during a pause.
 
     A pause is the time for which one of the ways() keeps tasks away from all CPUs of PAUSED, while
     a small load runs in the guest. ``counted`` is how many more interrupts /proc/interrupts counts
-    on the CPU over this pause than over a pause that ends at once. ``tasks`` maps a task's name to
-    how often the CPU switched to the task.
+    on the CPU over this pause than over a pause that ends at once. ``mean_ms`` and ``longest_ms``
+    are lengths of the CPU's idle periods. ``tasks`` maps a task's name to how often the CPU
+    switched to the task.
     """
 
     cpu: Amount
@@ -106,8 +107,8 @@ def guest(target: Arch, kernel: Kernel, flavour: str, rounds: int, seconds: int)
 def read(records: Sequence[Mapping[str, Any]], arch: str) -> list[Row]:
     """Return the rows in the ``records`` of guests, in the order of the ways.
 
-    Raises BoltError when the records have no times of a way, or no record of a CPU
-    of PAUSED.
+    Raises BoltError when the records have no times of a way, or have no record of any CPU of PAUSED
+    for that way.
     """
     samples = {row["case"]: row["samples"] for row in records if "case" in row}
     found = []
@@ -151,7 +152,7 @@ COLUMNS = (
 
 
 def cells(row: Row) -> list[str]:
-    """Return the cells of ``row`` for COLUMNS; slashes divide the figures of the CPUs."""
+    """Return the cells of ``row`` for COLUMNS; slashes divide the CPUs' figures if these differ."""
 
     def middle(name: str) -> str:
         return number(row.times[name].median) if name in row.times else NONE

@@ -3,16 +3,17 @@
 
 In virtual time CPUs take turns, so work that several CPUs do at once is added up. The serial chain
 estimates the time that a request would take if these CPUs really worked at once. A callback on a
-hotplug thread is free if its state is concurrent and is not between the first and the last serial
-state: hotplug threads run free callbacks without waiting for each other. The chain is the time of
-the request, less the time of the free callbacks of all CPUs, plus the time of the free callbacks of
-the CPU where these took longest. All other work counts in full, whichever CPU did the work: the
-other callbacks on hotplug threads, for which hotplug threads take turns; callbacks on the control
-CPU; waking CPUs; the stop. Some of that work could run at once as well, so the chain is an upper
-bound of that time. While free callbacks of several CPUs are under way, the emulator runs one CPU at
-a time; that time is divided equally among these callbacks. Tracing makes a request longer. So the
-times of the chain and of the whole request (``sum_ns``) are taken from the same traced requests,
-and can be compared with each other.
+hotplug thread is free if its state is concurrent (debugfs/bolt/states says so) and is not between
+the first and the last serial state: hotplug threads run free callbacks without waiting for each
+other. The chain is the time of the request, less the time of the free callbacks of all CPUs, plus
+the time of the free callbacks of the CPU where these took longest. All other work counts in full,
+whichever CPU did the work: the other callbacks on hotplug threads, for which hotplug threads take
+turns; callbacks on the control CPU; waking CPUs; stop_machine. Some of that work could run at once
+as well, so if CPUs really worked at once, the request would take the time of the chain at most.
+While free callbacks of several CPUs are under way, the emulator runs one CPU at a time; that time
+is divided equally among these callbacks. Tracing makes a request longer. So the times of the chain
+and of the whole request (``sum_ns``) are taken from the same traced requests, and can be compared
+with each other.
 """
 
 import itertools
@@ -87,14 +88,14 @@ def summarise(trace: Iterable[str]) -> list[Batch]:
 
 
 def counted() -> list[str]:
-    """Return the kinds of calls that are counted: the keys of data/batches.toml."""
+    """Return the kinds of calls that are counted: the keys of ``count`` in data/batches.toml."""
     return list(traced.batches()["count"])
 
 
 def count(request: Request, what: str) -> int:
     """Return how often functions of the kind ``what`` ran in ``request``.
 
-    A run inside another run of the same kind does not count.
+    A run inside another run of the same kind in the same task does not count.
     """
     names = set(traced.batches()["count"][what])
     runs: dict[str, list[tuple[int, int]]] = defaultdict(list)

@@ -143,7 +143,11 @@ def paint(request: Request) -> dict[str, int]:
 
 
 def _intervals(request: Request) -> Iterator[tuple[str, int, int]]:
-    """Yield (phase, start, end), in ns, of each call in ``request`` of a function with a phase."""
+    """Yield (phase, start, end), in ns, for each call in ``request`` of a function with a phase.
+
+    The phase of a ``mark`` of phases.toml ends with the next entry or exit of a function in the
+    ``until`` of that row.
+    """
     table = traced.phases()
     calls: dict[str, list[Call]] = defaultdict(list)
     for call in request.calls:

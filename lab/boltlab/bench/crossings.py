@@ -3,9 +3,10 @@
 
 A crossing is a call of a function of another file, or the return from the call, if one of the two
 files is Bolt's. The guest traces one offline and one online request of a CPU with the
-function_graph tracer, which sees every function of Bolt, the hooked functions that name Bolt or
-that Bolt calls, and the functions of kernel/cpu.c that Bolt calls. Functions of drivers (except
-drivers/base/) and of perf events are not traced, and so calls of these functions do not count.
+function_graph tracer, which sees every function of Bolt, the functions of Linux that the hooks
+change and that name Bolt or that Bolt calls, and the functions of kernel/cpu.c that Bolt calls.
+Functions that the compiler has inlined, and functions of drivers (except drivers/base/) and of perf
+events, are not traced, and so calls of these functions do not count.
 Each pair of caller and callee counts once, however often the request makes that call, because a
 reader of the code has to follow the pair once. The caller is the innermost traced function that is
 still running in the same task.

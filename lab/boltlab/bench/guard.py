@@ -16,9 +16,9 @@ def recorded(run: Results, folder: Path = kept.FOLDER) -> Results:
     """Return the newest results in ``folder`` that ``run`` can be compared with.
 
     The results must be of the architecture, setting, kernel series, accelerator and number of CPUs
-    of ``run``, and must have figures of single requests for native and Bolt. Results from the same
-    major version of QEMU are preferred to newer results from another version. Raises BoltError when
-    there are no such results.
+    of ``run``, and must have figures of the case offline1 for native and Bolt. Results from the
+    same major version of QEMU are preferred to newer results from another version. Raises BoltError
+    when there are no such results.
     """
     found = []
     series = versions.of_release(run.kernel)

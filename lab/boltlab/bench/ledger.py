@@ -114,8 +114,8 @@ def forget(name: str, origin: Origin) -> None:
 def why_none(guests: Iterable[tuple[str, Origin]]) -> str:
     """Return why no kept figures can be used for ``guests``.
 
-    The reason is in what the origin of the figures that were kept last differs from the origin that
-    the guest of these figures has now.
+    The reason names what has changed since the measurement of the guest whose figures were kept
+    last: where the origin of these figures differs from the origin that the guest has now.
     """
     found = [
         (place.stat().st_mtime, name, place, wanted)

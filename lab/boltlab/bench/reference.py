@@ -16,7 +16,7 @@ _BASELINES = ("native", "expedited")
 
 @dataclass(frozen=True)
 class Expected:
-    """The median that one case of one baseline should have, in ms."""
+    """The range, in ms, in which the median of one case of one baseline should be."""
 
     variant: str
     case: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Result files, schema 1 (docs/measuring.md): build, check, load, save, and the statistics."""
+"""Checks, loads and saves result files, schema 1 (docs/measuring.md), and makes statistics."""
 
 import functools
 import json
@@ -99,7 +99,7 @@ class Results:
     ``batches`` maps variant -> counts and times of its traced requests for several CPUs.
     ``note`` is a remark to be printed with the tables of the figures.
     ``commit`` is the commit of this repository that was measured, "" if it is not known.
-    ``machine`` is set if the times are real times of a machine instead of times of a lab's guest.
+    ``machine`` is set if the times are real times of a machine, not times of a guest of the lab.
     Then ``accel`` is the machine's hypervisor, "virtual" if the hypervisor is not recognised, or
     "hardware"; and ``qemu`` is "".
     """

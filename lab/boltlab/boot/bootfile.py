@@ -54,7 +54,8 @@ def names(results: BootResults) -> list[str]:
 def to_json(results: BootResults) -> dict[str, Any]:
     """Return ``results`` as a JSON object: schema 1, a case for each size, and the boots.
 
-    The object also has the growth of callbacks and, for boots in virtual time, the model.
+    The object also has the growth of callbacks and, for boots in virtual time, what
+    bootmodel.check() finds: the errors of the model, and its times for larger machines.
     """
     document = {"schema": codec.SCHEMA, **asdict(results)}
     document["cases"] = [
@@ -104,7 +105,7 @@ def load(path: Path) -> BootResults:
 
 
 def dependents(results: BootResults) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of CPU-dependent times, with ratios to native."""
+    """Return header and cells of the table of CPU-dependent times in ms, with ratios to native."""
     header = ["CPUs/nodes", *names(results)]
     cells = []
     for size in sizes(results):
@@ -168,7 +169,7 @@ def draw(results: BootResults, title: str) -> Canvas:
 def headline(results: BootResults, variants: Sequence[str] = ("talk", "all")) -> list[str]:
     """Return a line for each of ``variants`` that, like native, was booted on the largest machine.
 
-    The line says by which factor the CPU-dependent time is less than natively.
+    The line says by which factor the CPU-dependent time is less than that of native.
     """
     lines = []
     for size in sizes(results)[-1:]:

@@ -18,12 +18,13 @@ from boltlab.boot.boots import Boot
 
 SMP = "SMP init"
 
-# Boots that the talk (docs/boot.md names it) shows: CPUs, nodes, seconds. The model is compared
-# with the proportions of the seconds.
+# Boots that the talk (docs/boot.md names it) shows: CPUs, nodes, seconds. The talk's machines have
+# another speed than the emulator's, so the model is compared with the proportions of the seconds.
 TALK = ((32, 1, 0.5), (960, 15, 11.0), (1024, 16, 15.0), (1780, 16, 45.0))
 LARGE = (1780, 16)
-# How many CPUs come in each of the first requests, which are a trial; all other CPUs come in one
-# more request. kernel/bolt/boot/cpus.c has the same numbers.
+# How many CPUs come in each of the first requests, which are a trial. The model assumes that the
+# trial ends well, so that all other CPUs come in one more request, and not one by one.
+# kernel/bolt/boot/cpus.c has the same numbers.
 GROUPS = (1, 1, 1, 2, 4, 8)
 
 # Terms that a phase may have: functions of the number of CPUs that come (n) and of nodes (m).
@@ -206,8 +207,8 @@ def check(boots: Sequence[Boot]) -> dict[str, Any]:
 def talk(native: Model) -> dict[str, Any]:
     """Compare the native model with the talk's four points; one factor scales all four points.
 
-    The talk's machines have no devicetree, and so the model's phase "boot CPU", which reads the
-    devicetree before other CPUs are woken, is left out.
+    The talk's machines have no devicetree, and so the model's phase "boot CPU", in which the boot
+    CPU reads the devicetree before other CPUs are woken, is left out.
     """
     guessed = [
         native.summed(cpus, nodes) - native.phase("boot CPU", cpus, nodes)

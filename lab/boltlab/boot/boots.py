@@ -35,10 +35,11 @@ _WAITS = ("bringup_cpu", "cpuhp_bringup_ap")
 
 @dataclass(frozen=True)
 class Callback:
-    """All runs of one callback in a boot: its name, the number of runs, the sum of their ns.
+    """All runs of one callback or initcall in a boot: name, number of runs, and sum of their ns.
 
-    ``early_ns`` is the part of ``ns`` before the initcalls of level "pure", the first that follow
-    SMP init. ``ahead`` says whether the control task runs the callback, before the CPU is woken.
+    Two fields are for callbacks only. ``early_ns`` is the part of ``ns`` before the initcalls of
+    level "pure", the first that follow SMP init. ``ahead`` says whether the control task runs the
+    callback, before the CPU is woken.
     """
 
     name: str
@@ -120,10 +121,10 @@ def phases(log: Path) -> dict[str, int]:
 
 
 def traced(lines: Iterable[str]) -> tuple[list[Callback], list[Callback]]:
-    """Return the callbacks for CPUs other than the first, and the initcalls, of a traced boot.
+    """Return the callbacks for CPUs other than the first, and the INITCALLS longest initcalls.
 
-    Both lists are sorted by time, the longest first. Raises BoltError when the trace has lost
-    records.
+    ``lines`` are the trace of a boot. Both lists are sorted by time, the longest first. Raises
+    BoltError when the trace has lost records.
     """
     spans: list[tuple[int, int, str]] = []
     ahead: set[str] = set()
@@ -137,7 +138,9 @@ def traced(lines: Iterable[str]) -> tuple[list[Callback], list[Callback]]:
         if not record:
             continue
         now = (int(record["sec"]) * 1_000_000 + int(record["usec"])) * 1000
-        # The task that runs initcalls moves between CPUs, and all idle tasks have the same pid.
+        # The beginning and the end of a callback or initcall have the same task. A task is known by
+        # its pid, because the task that runs initcalls moves between CPUs; but all idle tasks have
+        # the pid 0, and so an idle task is known by its CPU.
         idle = record["cpu"] if record["pid"] == "0" else ""
         key = (record["event"].split("_", maxsplit=1)[0], f"{record['pid']}/{idle}")
         if enter := _ENTER.match(record["rest"]):
@@ -164,7 +167,8 @@ def _callbacks(
 ) -> list[Callback]:
     """Return the callbacks with the times of their ``spans`` (start, end, name) added up.
 
-    CPUs take turns, so callbacks that are under way at the same time get equal shares of that time.
+    In virtual time CPUs take turns, so callbacks that are under way at the same time get equal
+    shares of that time.
     """
     edges = [(start, 1, i) for i, (start, _, _) in enumerate(spans)]
     edges += [(end, 0, i) for i, (_, end, _) in enumerate(spans)]

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots machines of random sizes with variants of Bolt: all CPUs must come, with no complaint."""
+"""Boots machines of random sizes with variants of Bolt.
+
+All CPUs must come. Then all CPUs but CPU 0 must go in one request, and come back in another. The
+kernel must print no complaint.
+"""
 
 import random
 from collections.abc import Mapping
@@ -38,7 +42,7 @@ class Soak:
 
     @property
     def units(self) -> int:
-        """The boot's share of the progress."""
+        """The boot's share of the progress that the lab shows: large machines boot longer."""
         return self.cpus
 
 
@@ -58,9 +62,9 @@ def draw(
         nodes = rng.choice([n for n in rows["nodes"] if cpus % n == 0])
         # Variants take turns, so that no variant is left out.
         variant = list(ways)[number % len(ways)]
-        # In a trial the kernel compares groups of CPUs with lone CPUs (docs/boot.md). If CPUs of a
-        # guest really run at once, a group may be too slow, and then all further CPUs come one by
-        # one. So some boots have a trial, and other boots have none.
+        # In a trial the kernel compares how long groups of CPUs and lone CPUs take (docs/boot.md).
+        # If CPUs of a guest really run at once, a group may be too slow, and then all further CPUs
+        # come one by one. Some boots have no trial, so that large requests are tested in any case.
         trial = "bolt.trial=" + rng.choice(("on", "off"))
         found.append(
             Soak(

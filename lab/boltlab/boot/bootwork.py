@@ -22,9 +22,9 @@ from boltlab.kernel import symbols
 class Part:
     """A part of the boot, as a table of data/boot.toml.
 
-    ``first`` and ``last`` are the functions with which the part begins and ends. ``cpus`` is
-    ``boot`` or ``all``: the CPUs whose instructions count. ``spins`` has the functions whose
-    instructions do not count.
+    The part begins when a CPU enters the function ``first``, and ends when the function ``last`` is
+    entered. ``cpus`` is ``boot`` or ``all``: the CPUs whose instructions count. ``spins`` has the
+    functions whose instructions do not count.
     """
 
     first: str
@@ -83,7 +83,10 @@ def read(lines: Iterable[str], names: list[tuple[int, str]], part: Part) -> dict
 
 
 def each(works: Iterable[Work], part: Part) -> dict[tuple[str, int, int], float]:
-    """Return the instructions for each further CPU, by variant, number of CPUs, and of nodes."""
+    """Return the instructions for each further CPU, by variant, number of CPUs, number of nodes.
+
+    A variant without a boot on one CPU is left out.
+    """
     runs = list(works)
     alone = _alone(runs)
     return {
@@ -95,7 +98,11 @@ def each(works: Iterable[Work], part: Part) -> dict[tuple[str, int, int], float]
 
 
 def table(works: Iterable[Work], part: Part, top: int = 12) -> list[str]:
-    """Return lines to print: each variant, and functions with most instructions beyond one CPU."""
+    """Return lines to print: for each boot its instructions for each further CPU, and functions.
+
+    These are the ``top`` functions that take the most instructions beyond those of the boot on one
+    CPU.
+    """
     runs = list(works)
     share = each(runs, part)
     lines = [part.title]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads how much time requests take from tasks on bystanders: CPUs that neither ask, come nor go.
+"""Reads how much time requests take from tasks on bystanders.
 
-A plugin of the emulator counts that time; lab/plugin/bystanders.c says how.
+A bystander is a CPU that neither makes the requests nor comes or goes. A plugin of the emulator
+counts that time; lab/plugin/bystanders.c says how.
 """
 
 import json
@@ -24,8 +25,8 @@ US = 0.002  # microseconds that an instruction takes in virtual time
 SIZES = (4, 16, 32)
 ROUNDS = 10
 PHASES = {1: "offline", 2: "online", 3: "idle", 4: "settle", 5: "online_settled"}
-# Variant -> the kernel on which the variant is measured, unless that is TICKLESS, and the command
-# that the guest runs first.
+# Variant -> the kernel on which the variant is measured, and the command that the guest runs first.
+# In a guest with a tickless CPU the kernel is TICKLESS instead.
 VARIANTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "native": ("pristine", ()),
     "expedited": ("pristine", ("write /sys/kernel/rcu_expedited 1",)),
@@ -115,7 +116,8 @@ def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bo
         if row["cpu"] >= cpus:
             raise BoltError(f"the plugin counted on CPU {row['cpu']} in a guest of {cpus} CPUs")
         spent[row["phase"]] = spent.get(row["phase"], 0) + row["user"] + row["kernel"]
-        # CPU 0 makes the requests, and the CPUs 1 to ``batch`` come and go.
+        # CPU 0 makes the requests, and the CPUs 1 to ``batch`` come and go; so the CPUs after these
+        # are bystanders. With ``tickless`` only the last CPU counts.
         if row["cpu"] > batch and (not tickless or row["cpu"] == cpus - 1):
             found.setdefault(row["phase"], []).append(row)
     rows = []
@@ -142,7 +144,8 @@ def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bo
 def sums(rows: Sequence[Row]) -> list[Row]:
     """Return a row "sum" for each offline request whose deferred teardowns were measured.
 
-    The variants that defer nothing have a "sum" on the same machine as well: the request alone.
+    A variant that defers nothing gets a "sum" for the same machine as well, with the costs of the
+    offline request alone.
     """
     settled = {(*place_of(row), row.variant): row for row in rows if row.direction == "settle"}
     places = {key[:-1] for key in settled}
@@ -206,7 +209,7 @@ TICKLESS_TEXT = "*: the bystander is a CPU without a tick (nohz_full)"
 def table(rows: Sequence[Row]) -> list[list[str]]:
     """Return the cells of COLUMNS, with the rows of sums().
 
-    A text below the table explains a star at a machine's size.
+    If a machine's size has a star, the caller prints TICKLESS_TEXT below the table.
     """
     return [
         [

@@ -357,7 +357,8 @@ def _run(
             failed.append(_failed(target, plan, job, outcome))
     if failed:
         raise UnfinishedError(title, failed, len(work))
-    # Another bench may have replaced what is kept, and another call may have removed directories.
+    # Another bench may have replaced what is kept; so take what the guests of this call have left
+    # in their own directories, except where another call has removed the directory.
     done |= {name: ran for name, ran in own.items() if ran.folder.exists()}
     return [(job, done[job.name]) for job in work]
 

@@ -91,7 +91,8 @@ def _refuse(args: argparse.Namespace, target: Arch, parts: tuple[str, ...]) -> N
 def _plan(args: argparse.Namespace, target: Arch, parts: tuple[str, ...], stamp: Stamp) -> int:
     """Print which packages would be built, without building anything.
 
-    Of Debian's sources only one that the cache has is read; a source named by its path is unpacked.
+    A source that ``--source`` names by its path is copied or unpacked into the cache. Without a
+    path, only a source that the cache already has is read.
     """
     debian = debs.NAMES[target.name]
     if "tools" in parts:

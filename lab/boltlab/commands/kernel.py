@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt kernel``: fetch, build, refresh, check-hooks, export, crossings."""
+"""``bolt kernel``: fetches sources, builds kernels, counts crossings (bench/crossings.py).
+
+The command also refreshes and checks the hooks, which are the patches in kernel/hooks, and exports
+Bolt as patches for git am.
+"""
 
 import argparse
 import json
@@ -207,7 +211,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def show_check(found: Report) -> None:
-    """Print the tables of ``found``: hooks, places that need a look or fail, and functions."""
+    """Print tables of ``found``: the hooks, the hunks of _todo(), and the changed functions."""
     hunks = [place for verdict in found.verdicts for place in verdict.places]
     ui.prose(f"\nhooks for linux {found.reference} on linux {found.release}")
     tables.show(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt lint``: the checks of a change that need no build."""
+"""``bolt lint``: runs those checks of a change that need no build."""
 
 import argparse
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt release-check``: runs what a release needs, quick steps first, and writes a page."""
+"""``bolt release-check``: runs what a release needs, quick steps first, and writes the results."""
 
 import argparse
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the steps until a step fails, and write the page.
 
     A step that has passed on the present sources (see steps.folder()) runs again only with
-    ``--again``, or if the step is to run always.
+    ``--again``, or if data/release.toml says that the step always runs.
     Returns 1 if a step has failed.
     """
     table = steps.load()

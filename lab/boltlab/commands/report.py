@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt report``: makes tables, figures and a page of results; renews the figures in docs."""
+"""``bolt report``: makes a report of results, or renews the figures in README and docs."""
 
 import argparse
 from pathlib import Path
@@ -33,7 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the tables, write figures and page; raise BoltError if a file is no result file."""
+    """Print the tables, and write figures and page; with ``--docs``: see _docs().
+
+    Raises BoltError if a file is no result file.
+    """
     if args.docs:
         return _docs()
     if not args.files:
@@ -50,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _docs() -> int:
+    """Write the results in results/ into README and docs, and draw docs/figures anew."""
     for document in quotes.documents():
         for stale in quotes.check(document):
             ui.say(str(stale))

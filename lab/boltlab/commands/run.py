@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt run``: runs one scenario in one guest."""
+"""``bolt run``: runs one scenario, in one guest of each architecture of ``--arch``."""
 
 import argparse
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the scenario on each architecture of ``--arch``.
+    """Run the scenario on each architecture of ``--arch``; without a scenario, list all scenarios.
 
     Raises BoltError when a run fails or a limit of the scenario is exceeded.
     """

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Boot the guest on this terminal; return when it has powered off."""
+    """Boot the guest on this terminal; return when the guest has powered off or was killed."""
     if args.cpus < 1:
         raise BoltError("a guest needs a CPU", code=USAGE)
     target = arch.select(args.arch)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt test``: runs all tests of the repository; its last lines are pytest's summary."""
+"""``bolt test``: runs the repository's tests; the last lines printed are pytest's summary."""
 
 import argparse
 import os
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def outlook(*, nightly: bool, some: bool) -> str:
-    """Return what the command is about to do; and how long that takes, unless only ``some`` run."""
+    """Return what the command will do and, unless only ``some`` tests run, how long that takes."""
     text = "kernels and tests for both architectures"
     if nightly:
         text += ", the long form too"
@@ -90,7 +90,10 @@ class Interrupted:
 
 
 def _status(code: int, interrupted: bool) -> int:
-    """Return the command's exit status for pytest's, or raise KeyboardInterrupt."""
+    """Return the command's exit status for pytest's exit status ``code``.
+
+    Raises KeyboardInterrupt if the tests were interrupted.
+    """
     if interrupted:
         raise KeyboardInterrupt
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):

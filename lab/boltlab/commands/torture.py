@@ -189,7 +189,8 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -
     for done, (case, kernel) in enumerate(cases):
         outcome = _played(case, kernel)
         with codec.changing():
-            # A row of a job array has a ledger even if no run counts.
+            # The book is saved even if the run does not count, because each row of a job array
+            # must leave a ledger.
             book = tally.load(args.results)
             if outcome:
                 book.add(case, outcome, time.strftime("%Y-%m-%d"), fingerprint)
@@ -349,7 +350,8 @@ def lack(
     goal that the configuration has reached, and the share of its goal that ``field`` has reached.
     Of fields with equal sums the field with the fewest runs comes first. Each run counts at least
     for as many requests as a run in mttcg usually has, because otherwise a field whose scenario
-    does no requests would always come first. So do ``stopped`` runs that are not in the book.
+    does no requests would always come first. The ``stopped`` runs, which are not in the book, count
+    in the same way.
     """
     place = (field.config.name, field.arch)
     cell = book.cells.get(field.cell)
@@ -396,7 +398,10 @@ def play(case: Case, kernel: Kernel) -> Outcome:
 
 
 async def _beside(case: Case, client: QMPClient, folder: Path) -> None:
-    """Pause CPUs of the guest of ``case`` if its scenario says so, and look for faults of QEMU."""
+    """Pause CPUs of the guest of ``case`` if the scenario says so; look for a fault of QEMU.
+
+    Only guests of x86_64 whose CPUs run at once can have the fault: see hang.watch().
+    """
     async with asyncio.TaskGroup() as group:
         if case.story.pauses:
             group.create_task(pause.AtRandom(case.seed)(client, folder))
@@ -424,7 +429,7 @@ def _say(case: Case, outcome: Outcome) -> None:
 def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Source) -> int:
     """Run the check of each planted bug; return 1 if a check misses its bug.
 
-    Each check also runs once on a kernel without the bug, and must find nothing on that kernel.
+    On a kernel without the bug, each check must find nothing: see planted.require_sound().
     """
     packages.ensure("patch")
     bugs: list[Bug] = matrix.select(planted.bugs(), args.planted or None, "planted bug")
@@ -496,9 +501,9 @@ def _hunt(
 ) -> bool:
     """Run ``stories`` on the architecture ``name`` until the time is over.
 
-    With ``--runs`` so many runs are made instead, with ``--seed`` one. The races of the runs are
-    added to the ledger ``path``. Returns whether a run has failed, or a race that is not known is
-    due to Bolt.
+    With ``--runs`` so many runs are made instead, with ``--seed`` one run. The races of the runs
+    are added to the ledger ``path``. Returns whether a run has failed, or a race that is not known
+    is due to Bolt.
     """
     plan, broken, suspects = races.plan(), 0, set[Pair]()
     deadline = time.monotonic() + 60 * (args.minutes or plan.minutes)

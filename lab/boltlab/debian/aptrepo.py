@@ -23,11 +23,11 @@ ORIGIN = {"Origin": "Bolt", "Label": "Bolt", "Suite": "bolt", "Codename": "bolt"
 def publish(made: Path, folder: Path) -> list[Path]:
     """Move the packages in ``made`` into the repository ``folder``; return their new paths.
 
-    Other files of the same packages in ``folder`` are removed; apt never sees a half-written index,
-    nor a half-written package, also if the call is ended or two calls publish at once.
-    Every user may read the packages and the indexes, and a folder that did not exist: apt reads as
-    the user _apt. Raises BoltError when ``folder`` cannot be written, a package's file name is
-    malformed, or a program that index() runs fails.
+    Files of other versions of these packages are removed from ``folder``. apt never sees a
+    half-written index or package, even if the call is ended or two calls publish at once.
+    Every user may read the packages and the indexes, and may enter ``folder`` if publish() has
+    made it, because apt reads as the user _apt. Raises BoltError when ``folder`` cannot be written,
+    a package's file name is malformed, or a program that index() runs fails.
     """
     key = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
     try:
@@ -48,7 +48,7 @@ def publish(made: Path, folder: Path) -> list[Path]:
 
 
 def _move(path: Path, folder: Path) -> Path:
-    """Move a package, which may be on another file system, in place of its other versions."""
+    """Move a package, maybe from another file system, to ``folder``; remove its other versions."""
     name, architecture = _key(path)
     half = folder / f"{path.name}.half"
     shutil.move(path, half)
@@ -81,8 +81,8 @@ def index(folder: Path) -> None:
         listing = _run(["apt-ftparchive", "packages", "."], folder)
         (half / "Packages").write_bytes(listing)
         (half / "Packages.gz").write_bytes(_run(["gzip", "-9nc", "Packages"], half))
-        # Release is not in the folder while apt-ftparchive runs, because apt-ftparchive would list
-        # a checksum of Release in Release.
+        # Release is not in ``half`` while apt-ftparchive runs there, because apt-ftparchive would
+        # list a checksum of Release in Release.
         options = [f"APT::FTPArchive::Release::{key}={value}" for key, value in ORIGIN.items()]
         words = [word for option in options for word in ("-o", option)]
         said = _run(["apt-ftparchive", *words, "release", "."], half)

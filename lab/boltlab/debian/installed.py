@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Has apt install Bolt's packages on a machine with Debian, uses, upgrades and removes them.
+"""Has apt install, upgrade and remove Bolt's packages on a machine with Debian, and uses Bolt.
 
 The machine is a guest whose disk keeps what the guest writes, and which is booted once for each
 stage of data/installed.toml.
@@ -42,7 +42,10 @@ KERNELS = {"stock": "-cloud-{debian}", "bolt": "-{config}-bolt"}
 
 @dataclass(frozen=True)
 class Step:
-    """A command of a stage: the command must succeed, and print ``wants`` but not ``refuses``."""
+    """A command of a stage, which must succeed in ``timeout`` seconds of the guest.
+
+    Each pattern of ``wants``, and no pattern of ``refuses``, must be in the command's output.
+    """
 
     name: str
     command: str

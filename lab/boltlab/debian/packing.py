@@ -81,7 +81,10 @@ class Stamp:
 
 
 def maintainer() -> tuple[str, str]:
-    """Return name and mail address of the user who builds packages, as Debian's tools find them."""
+    """Return name and mail address of the user who builds packages.
+
+    Both come from the variables that Debian's tools read, or else from MAINTAINER.
+    """
     name, mail = MAINTAINER
     return os.environ.get("DEBFULLNAME", name), os.environ.get("DEBEMAIL", mail)
 
@@ -121,7 +124,8 @@ def tools_names(control: Path = TOOLS / "debian" / "control") -> tuple[str, ...]
 def kernel(target: Arch, config: str, source: Source, stamp: Stamp, to: Path, jobs: int) -> None:
     """Put the packages of the kernel of ``config``, and those of meta(), into ``to``.
 
-    Only changed files are compiled. Raises BoltError when the disk is full, or a command fails.
+    Only changed files are compiled. Raises BoltError when the disk lacks the space that a first
+    build needs, or a command fails.
     """
     root = paths.cache() / "build"
     root.mkdir(exist_ok=True)

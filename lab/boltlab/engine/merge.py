@@ -17,7 +17,8 @@ Value = TypeVar("Value")
 def bench(parts: Sequence[Results], order: Sequence[str]) -> Results:
     """Join ``parts``, which are results of different variants on one architecture and setting.
 
-    Cases come in the ``order`` of their names. Raises BoltError when ``parts`` do not fit together.
+    Cases come in the order that their names have in ``order``. Raises BoltError when ``parts`` do
+    not fit together.
     """
     first = _alike(parts)
     found: dict[tuple[str, int, int], Case] = {}
@@ -62,7 +63,7 @@ def boots(parts: Sequence[BootResults]) -> BootResults:
 
 
 def _alike(parts: Sequence[Part]) -> Part:
-    """Return the first of ``parts``; raise BoltError if another part has another origin."""
+    """Return the first of ``parts``; raise BoltError if machine, kernel or commit differ."""
     first = parts[0]
     for part in parts[1:]:
         for name in ("arch", "setting", "accel", "qemu", "kernel", "commit"):

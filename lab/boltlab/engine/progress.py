@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shows in a table how many rows of a matrix wait, run and have ended; terminals get updates."""
+"""Counts the rows of a matrix (see rows.py) that wait, run and have ended.
+
+A table shows these numbers at the end, and on a terminal also while rows run. Elsewhere a line is
+printed whenever PLAIN_STEP per cent more of the rows have ended.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Keeps the rows of a matrix, and their results, in files that each machine of a cluster can read.
 
-The folder of a matrix holds the commands of all rows in the file ``rows``, one row on each line.
-For a row that has ended the folder has ``done/N`` with the ledger (the file of results), the exit
-status and the output of the row. element.sh makes ``done/N`` under another name, and renames it at
-the end. So a row that is killed half-way has no ``done/N``, and a row that runs twice counts once.
+A matrix is the list of all runs that one command of the lab makes; docs/fleet.md says what a row of
+each command is. The folder of a matrix holds the commands of all rows in the file ``rows``, one row
+on each line. For a row that has ended the folder has ``done/N`` with the ledger (the file of
+results), the exit status and the output of the row. element.sh makes ``done/N`` under another name,
+and renames it at the end. So a row that is killed half-way has no ``done/N``, and a row that runs
+twice counts once.
 """
 
 import contextlib

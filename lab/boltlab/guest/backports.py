@@ -50,7 +50,8 @@ def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
     try:
         packages.install([PACKAGES[name] for name in old], suite=SUITE)
     except BoltError:
-        # Another entry of the same suite, with another key, would stop all calls of apt.
+        # If apt's sources also have an entry of SUITE at the same mirror with another key (such as
+        # an entry without the main part), apt refuses all calls as long as SOURCES exists.
         if not enabled:
             packages.as_root(["rm", "-f", str(SOURCES)], paths.new_log("backports"))
         raise
@@ -63,7 +64,7 @@ def _major(emulator: str) -> int:
 
 
 def is_enabled() -> bool:
-    """Tell whether apt's sources have the packages of the suite's main part, fetched or not."""
+    """Tell whether apt's sources name the main part of SUITE, even if its lists are not fetched."""
     listed = _targets("$(RELEASE)|$(COMPONENT)|$(CREATED_BY)", "--no-release-info")
     return [SUITE, "main", "Packages"] in listed
 

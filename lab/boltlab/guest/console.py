@@ -139,7 +139,7 @@ def moment(line: str) -> float:
 
 
 def time_of(path: Path, message: str) -> int:
-    """Return the ns at which the kernel first wrote ``message`` to its log ``path``.
+    """Return the time, in ns, at which the kernel first wrote ``message`` to its log ``path``.
 
     Raises BoltError when the kernel did not write the message.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Looks for what the lab needs on this machine, and says what does not work without it."""
+"""Looks for what the lab needs on this machine, and says what does not work if a need is unmet."""
 
 import platform
 import re
@@ -48,7 +48,7 @@ class Finding:
 def examine(version: Version) -> list[Finding]:
     """Return all findings for kernels of ``version``; nothing is changed.
 
-    Takes up to half a minute, as a guest is booted.
+    Takes up to half a minute where /dev/kvm can be used, because a guest is then booted under KVM.
     """
     host = arches.host()
     return [

@@ -141,7 +141,7 @@ def base(arch: Arch, sources: Path = SOURCES) -> Path:
 
 
 def program(arch: Arch, name: str) -> bytes:
-    """Return the program ``name`` of PROGRAMS for a guest with a system of its own.
+    """Return the program ``name`` of PROGRAMS, for a guest that boots a system such as Debian.
 
     Raises BoltError when the program does not compile.
     """
@@ -192,7 +192,8 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         raise BoltError(f"cannot run {command[0]}: {error.strerror}") from error
-    # Ctrl-C has ended the command. In the lab itself asyncio would raise this only later.
+    # Ctrl-C has ended the command. While asyncio runs the lab, Ctrl-C only cancels asyncio's main
+    # task, and so the caller would take the signal for a failure of the command.
     if done.returncode == -signal.SIGINT:
         raise KeyboardInterrupt
     return done

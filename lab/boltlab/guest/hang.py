@@ -4,7 +4,7 @@
 QEMU 10 can lose the end of an interrupt. When one vCPU changes where devices lie in memory, as
 Linux does for each PCI device at boot, another vCPU's write to its APIC can reach a wrong device.
 The APIC then still takes the interrupt to be in service, and the vCPU of this APIC gets no timer
-interrupt any more. See docs/measuring.md.
+interrupt any more. watch() finds such vCPUs. See docs/measuring.md.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from boltlab.kernel import symbols
 
 REGISTERS = "registers.txt"
 APICS = "apics.txt"
-ANSWER = 20  # seconds in which the emulator must tell the registers
+ANSWER = 20  # seconds in which the emulator must answer a command
 # On x86_64 and arm64 QEMU prints a CPU's registers after the CPU's number.
 _CPU = re.compile(r"^CPU#(\d+)", re.M)
 _PC = re.compile(r"\b(?:RIP|PC)=([0-9a-f]{16})")
@@ -85,8 +85,9 @@ async def watch(client: QMPClient, folder: Path) -> None:
     """Raise EmulatorError if QEMU has caused the first stall of which the console tells.
 
     Returns if QEMU has not caused the stall, or does not answer. A guest runs on while QEMU tells
-    its registers and then its APICs, and interrupts other than the timer's may wake the CPU. So a
-    CPU counts if two looks agree, one after the other, of LOOKS looks at most.
+    its registers and then its APICs, and interrupts other than the timer's may wake a CPU. So QEMU
+    counts as the cause only if two looks, one right after the other, of LOOKS looks at most, find
+    the same interrupt in service on the same halted CPU (see deaf()).
     The console is a file in ``folder``; QEMU's last answer is written to another file there. Only
     guests of x86_64 whose vCPUs run in parallel need watch().
     """
@@ -120,7 +121,7 @@ async def _look(client: QMPClient) -> tuple[str, list[str]]:
 
 
 def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:
-    """Return CPU -> interrupt in service, of halted CPUs that wait for interrupts and have one.
+    """Return CPU -> interrupt in service, for each halted CPU with interrupts enabled that has one.
 
     ``registers`` is QEMU's "info registers -a", ``apics`` its "info lapic" of each CPU. An x86_64
     kernel never halts before it has ended an interrupt, so QEMU has lost the interrupt's end.

@@ -15,7 +15,7 @@ from boltlab.arch import Arch
 NODE = Path("/dev/kvm")
 TINY_TIMEOUT = 20  # seconds that the tiny program may take
 KERNEL_TIMEOUT = 30
-DEBUG_EXIT = 0x10  # once written to the device isa-debug-exit, QEMU ends with 2 * 0x10 + 1
+DEBUG_EXIT = 0x10  # if a guest writes this to isa-debug-exit, QEMU exits with 2 * 0x10 + 1
 
 # Lines by which the kernel shows that it has booted. Then the kernel panics, because it has no root
 # file system.

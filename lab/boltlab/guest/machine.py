@@ -17,7 +17,7 @@ class Machine:
     ``threads``: hardware threads of a core. ``disks``: scratch disks with a queue for each CPU, the
     first ``ext4`` of which have a file system. ``nics``: network cards, each on a network of its
     own. ``accel``: how the emulator runs the CPUs. ``shift``: in virtual time an instruction takes
-    2^``shift`` ns, if the guest has no seed. ``features``, written as QEMU does, are added to the
+    2^``shift`` ns, if the guest has no seed. ``features``, in QEMU's notation, are added to the
     CPU's model. Of the features ``lacks``, CPU 1 does not have the first, CPU 2 does not have
     the second, and so on. ``suspends``: the guest suspends or hibernates, and so reports through
     shared memory; see channels.py.

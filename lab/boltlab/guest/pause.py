@@ -21,7 +21,9 @@ from boltlab.errors import BoltError
 _SEIZE, _INTERRUPT, _DETACH = 0x4206, 0x4207, 17
 _WALL = 0x40000000
 POLL = 0.05  # seconds between two looks for requests of the guest
-LONGEST = 1.5  # most seconds for which AtRandom stops a CPU; the kernel waits 10 s for an AP
+# Most seconds for which AtRandom stops a CPU: far fewer than the 10 s that the kernel waits until a
+# CPU has come up.
+LONGEST = 1.5
 
 
 def _ptrace(request: int, thread: int) -> None:
@@ -34,7 +36,11 @@ def _ptrace(request: int, thread: int) -> None:
 
 
 class Stopped:
-    """Threads of QEMU that are stopped. All calls must come from one thread of the lab."""
+    """Threads of QEMU that are stopped.
+
+    All calls must come from one thread of the lab, because only the thread that has stopped a
+    thread of QEMU may let that thread go on.
+    """
 
     def __init__(self) -> None:
         self.threads: set[int] = set()
@@ -63,7 +69,7 @@ class Stopped:
 
 
 async def threads(client: QMPClient) -> Mapping[int, int]:
-    """Return CPU of the guest -> the emulator's thread that runs this CPU and no other CPU.
+    """Return, for each CPU of the guest, the emulator's thread that runs this CPU and no other.
 
     Raises BoltError if a thread runs several CPUs, as in virtual time.
     """
@@ -76,7 +82,7 @@ async def threads(client: QMPClient) -> Mapping[int, int]:
 
 
 def wishes(text: str) -> list[tuple[str, int]]:
-    """Return a guest's requests to the host, ("stop" or "go", CPU), in its results ``text``."""
+    """Return the requests to the host, ("stop" or "go", CPU), in a guest's results ``text``."""
     found = []
     for line in text.splitlines():
         with contextlib.suppress(ValueError):
@@ -88,7 +94,7 @@ def wishes(text: str) -> list[tuple[str, int]]:
 
 
 async def obey(client: QMPClient, folder: Path) -> None:
-    """Stop CPUs and let them go on as the guest asks with its command ``host``."""
+    """Until cancelled, stop CPUs and let CPUs go on as the guest asks with its command ``host``."""
     known = await threads(client)
     stopped, done = Stopped(), 0
     try:

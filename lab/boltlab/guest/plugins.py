@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds plugins of the emulator, which count what guests run: lab/plugin/*.c."""
+"""Builds plugins of the emulator, lab/plugin/*.c, which count the instructions that guests run."""
 
 import hashlib
 import subprocess

@@ -44,9 +44,9 @@ ENDED = "QEMU ended with status"
 # In virtual time a guest's seed selects how long an instruction takes: 1, 2 or 4 ns.
 SHIFTS = 3
 # In virtual time a CPU runs without a break until the next timer of the emulator is due, at most:
-# such a run is a slice. On x86_64 the reset of a CPU takes the rest of the slice. BOUND is a
-# network filter that no packet reaches: the filter's timer, which is due every 50 us, keeps slices
-# short.
+# such a run is a slice. On x86_64 the emulator counts the rest of the slice as executed when a
+# CPU is reset, and so virtual time jumps. BOUND is a network filter that no packet reaches: the
+# filter's timer, which is due every 50 us, keeps slices, and thus the jumps, short.
 BOUND = (
     *("-netdev", "hubport,id=bound,hubid=0"),
     *("-object", "filter-buffer,id=bounds,netdev=bound,interval=50"),
@@ -158,9 +158,9 @@ async def boot(
     of records so far; ``watcher`` runs while the guest runs. Raises BoltError with a log when QEMU
     does not start, or was killed in a Slurm job, and KernelChangedError when another call of the
     lab has replaced the kernel. Raises GuestError when QEMU ends without a reason, when the guest
-    hangs, when QEMU's monitor fails ``watcher``, or when judge() raises it for the way in which the
-    guest ended. An error of ``watcher`` ends the guest. If the script has the command ``host``, the
-    default ``watcher`` is pause.obey().
+    hangs, when ``watcher`` fails because QEMU's monitor does, or when judge() raises GuestError for
+    the way in which the guest ended. An error of ``watcher`` ends the guest. If the script has the
+    command ``host``, the default ``watcher`` is pause.obey().
     """
     folder = folder or new_run(name)
     if watcher is None and any(line.startswith("host ") for line in guest.script):
@@ -217,7 +217,10 @@ def command(guest: Guest, initrd: Path) -> list[str]:
 
 
 def accelerator(guest: Guest) -> list[str]:
-    """Return QEMU's arguments for the accelerator, and with a seed for random numbers and clock."""
+    """Return QEMU's arguments for the accelerator.
+
+    If the guest has a seed, the arguments also fix QEMU's random numbers and the clock.
+    """
     words = list(ACCELERATORS[guest.machine.accel])
     if guest.machine.accel == "icount":
         shift = guest.machine.shift if guest.seed is None else guest.seed % SHIFTS
@@ -228,7 +231,10 @@ def accelerator(guest: Guest) -> list[str]:
 
 
 def unequal(guest: Guest) -> list[str]:
-    """Return QEMU's arguments for CPUs that lack a feature: CPU 1 and up, each a core."""
+    """Return QEMU's arguments for the CPUs from CPU 1 on, if each of them lacks a feature.
+
+    Each of these CPUs is a core of its own.
+    """
     model = guest.arch.machine_args[-1]
     cpu = f"{model}-{guest.arch.name}-cpu,socket-id=0,thread-id=0"
     args = []
@@ -263,7 +269,7 @@ def smp(guest: Guest) -> str:
 
 
 def numa(machine: Machine) -> list[str]:
-    """Return QEMU's arguments for the nodes: equal shares of CPUs and memory.
+    """Return QEMU's arguments for the nodes, which get equal shares of CPUs and memory.
 
     Shares of memory are whole MiB; node 0 also gets what is left over.
     """
@@ -453,7 +459,8 @@ async def _watch(
     start = time.monotonic()
     beside = asyncio.create_task(watcher(client, folder)) if watcher else None
     try:
-        build.require_unchanged(guest.image)  # QEMU has read the image
+        # By now QEMU has read the image: if the image is replaced later, the guest is not affected.
+        build.require_unchanged(guest.image)
         while True:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(process.wait(), POLL)
@@ -481,8 +488,8 @@ async def _ended(
 ) -> None:
     """Raise the error, if any, that ended the task ``beside``.
 
-    When QEMU ends, ``beside`` can no longer reach QEMU's monitor. So a lost connection counts only
-    if QEMU has not ended CLOSING seconds later.
+    When QEMU ends, ``beside`` can no longer reach QEMU's monitor. So a lost connection is an
+    error only if QEMU has not ended CLOSING seconds later.
     """
     wrong: list[QMPError] = []
     try:
@@ -534,7 +541,8 @@ def records_of(path: Path) -> list[dict[str, Any]]:
     """Return the records in a file of results, up to a line that is cut off or garbled."""
     records = []
     with contextlib.suppress(OSError, ValueError):
-        # A character that is cut off at the end must not make the lines before that one unreadable.
+        # Bytes are read, and not text, because otherwise a character that is cut off at the end of
+        # the file would make all lines unreadable.
         for line in path.read_bytes().splitlines():
             records.append(json.loads(line))
     return records

@@ -26,14 +26,15 @@ class Scenario:
     ``{functions}`` stands for the functions in data/phases.toml, ``{batches}`` for the functions in
     data/batches.toml. ``kexec`` is the script for the kernel that the command kexec starts.
     ``timeout`` is in seconds of the host. ``kernel`` is a flavour. ``append`` is added to the
-    kernel's command line. ``selftests`` are the kernel's own, found in /bin of the guest, and may
-    overwrite its first disk without a file system. ``modules`` are modules of the lab or of the
-    kernel. ``tools`` are programs of tools/, ``schedulers`` are programs of the kernel's
-    tools/sched_ext. ``files`` are files of this repository, found in / of the guest. ``setting`` is
-    the measuring setting, for scenarios that need a certain one. ``warns`` are patterns, each of
-    which must fit one complaint of the kernel: the complaint's first line, or the message that the
-    kernel prints above this line. Any other complaint fails the run. ``limits`` compare medians of
-    cases; see limits.py. A scenario's file may also have the fields of ``machine``.
+    kernel's command line. ``selftests`` are selftests of Bolt in the kernel's tree; they are in
+    /bin of the guest, and may overwrite the guest's first disk without a file system. ``modules``
+    are modules of the lab or of the kernel. ``tools`` are programs of tools/, ``schedulers`` are
+    programs of the kernel's tools/sched_ext. ``files`` are files of this repository, found in / of
+    the guest. ``setting`` is the measuring setting (see arch.py), for scenarios that need a certain
+    one. ``warns`` are patterns, each of which must fit one complaint of the kernel: the complaint's
+    first line, or the message that the kernel prints above this line. Any other complaint fails the
+    run. ``limits`` compare medians of cases; see limits.py. A scenario's file may also have the
+    fields of ``machine``.
     """
 
     name: str

@@ -25,11 +25,12 @@ async def obey(
 ) -> None:
     """Add and eject CPUs as the guest's records "slot" say, "add N" or "eject N", until cancelled.
 
-    Slots are counted from 0, in the order of their sockets. The guest itself sees when the CPU has
-    come or gone. ``out`` is called with the seconds of the host from each order to the emulator to
-    take a CPU out until the CPU is out. ``poll``: see qemu.wishes(). Raises BoltError for any
-    other record "slot", if the emulator refuses an order, and, if ``out`` is given, when a CPU that
-    the host takes out stays for longer than PATIENCE.
+    Slots are counted from 0, in the order of their sockets. obey() reports nothing to the guest,
+    because the guest itself sees when a CPU has come or gone. ``out`` is called with the seconds of
+    the host from each order to the emulator to take a CPU out until the CPU is out. ``poll``: see
+    qemu.wishes(). Raises BoltError for any record "slot" with another verb, if the emulator refuses
+    an order, and, if ``out`` is given, when a CPU that the host takes out stays for longer than
+    PATIENCE.
     """
     async for wish in qemu.wishes(folder, "slot", poll):
         try:

@@ -56,7 +56,7 @@ def run_logged(command: Sequence[str], log: Path, what: str) -> None:
 def _build(folder: Path, options: Sequence[str], targets: Sequence[str] = ()) -> None:
     """Build tools/ in ``folder`` with meson's ``options``; only changed parts are compiled."""
     log = paths.new_log(f"tools-{folder.name}")
-    # A folder that was made with other options is removed.
+    # A folder that was made with other options is removed and set up anew.
     stamp, wanted = folder / "bolt-stamp", repr(tuple(options))
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         shutil.rmtree(folder, ignore_errors=True)
@@ -122,7 +122,7 @@ def sysroot(arch: Arch) -> Path:
 
 
 def _relink(folder: Path) -> None:
-    """Make links that begin with a slash point into ``folder``."""
+    """Change the absolute symbolic links in ``folder`` so that they point into ``folder``."""
     for path in folder.rglob("*"):
         if path.is_symlink() and (to := path.readlink()).is_absolute():
             path.unlink()
@@ -221,8 +221,8 @@ def linker(program: Path, places: Sequence[Path]) -> dict[str, Node]:
     """Return the dynamic linker at the path that ``program`` names, and that path's folder.
 
     The folder is left out if guestimage.DIRECTORIES has it. The linker itself is taken from one of
-    ``places``. The path that programs name is a link, which on x86_64 Debian 12 has in /lib64 and
-    Debian 13 in /usr/lib64.
+    ``places``, because the path that programs name is only a link, which on x86_64 is in /lib64 of
+    Debian 12's package, but in /usr/lib64 of Debian 13's package.
     """
     match = re.search(r"program interpreter: /(.+)\]", _readelf("-l", program))
     if match is None:

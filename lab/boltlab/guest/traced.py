@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Says which functions of the kernel guests trace, and fills in these functions in scripts."""
+"""Says which of the kernel's functions are traced in guests, and puts their names in scripts."""
 
 import functools
 import tomllib
@@ -11,13 +11,13 @@ from boltlab import paths
 
 @functools.cache
 def phases() -> dict[str, Any]:
-    """Return data/phases.toml: the functions in which a request spends its time, by phase."""
+    """Return data/phases.toml: the functions in which hotplug requests spend time, by phase."""
     return tomllib.loads((paths.DATA / "phases.toml").read_text(encoding="utf-8"))
 
 
 @functools.cache
 def batches() -> dict[str, Any]:
-    """Return data/batches.toml: the functions that are counted in requests for several CPUs."""
+    """Return data/batches.toml: functions whose calls are counted in requests for several CPUs."""
     return tomllib.loads((paths.DATA / "batches.toml").read_text(encoding="utf-8"))
 
 

@@ -75,10 +75,10 @@ def tree_path(arch: str, flavour: str, source_id: str) -> Path:
 
 
 def ensure_kernel(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Kernel:
-    """Return the kernel of ``flavour`` for ``arch``; build it if its files or settings changed.
+    """Return the kernel of ``flavour`` for ``arch``; build the kernel if its stamp has changed.
 
-    Raises BoltError when a tool is missing, the disk is full, a hook does not apply or the
-    build fails.
+    stamp_of() says of what the stamp is made. Raises BoltError when a tool is missing, the disk is
+    full, a hook does not apply or the build fails.
     """
     kind = flavours.get(flavour)
     packages.ensure("build", *kind.packages, arches=[arch])
@@ -159,7 +159,7 @@ def require_unchanged(image: Path) -> None:
 
 @contextmanager
 def prepared(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Iterator[Prepared]:
-    """Yield the tree of ``flavour``: files up to date, configured, locked; not yet compiled.
+    """Yield the tree of ``flavour``, up to date, configured and locked, but not yet compiled.
 
     If the flavour is based on another flavour, the other flavour is built first. Raises BoltError
     as ensure_kernel() does.
@@ -217,7 +217,7 @@ def built_tree(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Itera
 
 @contextmanager
 def tree_of(kernel: Kernel, source: Source | None = None, jobs: int = 0) -> Iterator[int]:
-    """Hold the lock of the tree of ``kernel``, completely built; yield the lock's descriptor.
+    """Hold the lock of the completely built tree of ``kernel``; yield the lock's descriptor.
 
     If the tree is gone, or if other files have been written into the tree since ``kernel`` was
     built, the tree is built anew, from the cache's source unless ``source`` is given. Raises

@@ -53,7 +53,9 @@ class Definition:
     file: str
     static: bool
     prototype: bool  # whether this is a declaration only
-    signature: str  # up to the end of the parameters, without comments and superfluous blanks
+    # The text up to the end of the parameters, without comments, superfluous blanks and, in a
+    # function, words of _INLINED.
+    signature: str
     body: str
 
     @property
@@ -157,7 +159,7 @@ def _function(text: str, file: str, match: re.Match[str]) -> Definition | None:
 
 
 def _close(text: str, start: int) -> int:
-    """Return the place behind the parenthesis that closes the one opened before ``start``.
+    """Return the index behind the parenthesis that closes the one opened before ``start``.
 
     Returns 0 if none of the next 2,000 characters closes it.
     """
@@ -177,7 +179,8 @@ def _squeeze(text: str) -> str:
 def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
     """Return how the function ``name`` that the file ``caller`` calls has changed, or None.
 
-    The result is None if the function has not changed, or was not found in the first kernel.
+    ``was`` is the index of the kernel that the hooks were made for, and ``now`` is the index of
+    another kernel. The result is None if the function has not changed, or is not in ``was``.
     """
     before, after = (_visible(name, caller, each) for each in (was, now))
     if not before:
@@ -193,8 +196,8 @@ def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
         for file in both
     ]
     # A definition that moved to another file is compared as well. If only one of the kernels has
-    # further definitions, these are variants for other configurations, and make no difference to
-    # the callers.
+    # further definitions, these count as variants for other configurations, which make no
+    # difference to the callers.
     left = [each for each in before if each.file not in both]
     came = [each for each in after if each.file not in both]
     pairs += [(left, came)] if left and came else []

@@ -44,7 +44,7 @@ def _debian(name: str, arch: Arch, version: Version) -> str:
     file = f"{package}/config.{debian}_none_{DEBIAN[name].format(arch=debian)}.xz"
     path = CONFIGS / file
     if not path.is_file():
-        # A newer version of the package may have other options.
+        # A newer version of the package may have other options, so each version has its own folder.
         newest = re.sub(r"[^\w.+~-]", "-", packages.candidate(package))
         folder = paths.cache() / "configs" / f"{package}-{arch.name}-{newest}"
         path = folder / "usr" / "src" / file
@@ -94,8 +94,8 @@ def pahole() -> bool:
 def debug_info(text: str) -> str:
     """Return the fragment that turns debug information off in the configuration ``text``.
 
-    If the configuration asks for BTF and this machine's pahole can make BTF, the fragment keeps the
-    debug information from which pahole makes BTF.
+    If the configuration asks for BTF and this machine's pahole can make BTF, the fragment instead
+    keeps the debug information from which pahole makes BTF.
     """
     name = "btf" if has_btf(text) and pahole() else "no-btf"
     return (flavours.CONFIGS / f"{name}.config").read_text(encoding="utf-8")

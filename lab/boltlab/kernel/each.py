@@ -49,10 +49,11 @@ class Report:
     """What a check has built for one architecture."""
 
     arch: str
-    objects: int  # an object counts once for each commit and configuration
+    # An object counts once for each commit and configuration; all of kernel/bolt/ is one object.
+    objects: int
     links: int
     kept: int  # how many of the objects an earlier check has built
-    unbuilt: tuple[str, ...]  # sources outside tools/ that are in no object of this configuration
+    unbuilt: tuple[str, ...]  # C and assembly files outside tools/ that no build has compiled
 
 
 class Past:
@@ -115,10 +116,12 @@ def steps(source: Source) -> list[Step]:
 
 
 def check(arch: Arch, source: Source, jobs: int = 1, *, link: bool = False) -> Report:
-    """Build every step of the series for ``arch``; if ``link``, link the postings with CONFIG_BOLT.
+    """Build every step of the series for ``arch``.
 
-    Raises BoltError naming the commit that does not build, or whose build has a warning that the
-    pristine kernel's build does not have.
+    If ``link``, the kernel is also linked at the end of each posting whose last commit has
+    CONFIG_BOLT. Raises BoltError naming the commit that does not build, or whose build has a
+    warning that the pristine kernel's build does not have, or naming the posting after which the
+    kernel does not link.
     """
     found = steps(source)
     with build.built_tree(arch, "pristine", source, jobs) as pristine:
@@ -228,7 +231,7 @@ def _build(
         raise BoltError(f"{title} on {run.arch.name}: {sorted(fresh)[0]}", run.ready.log)
     if linking:
         _make(run, [run.arch.image_target], f"posting '{step.commit.posting}'", extra=False)
-    # In the commit that adds the option, make also builds files of earlier commits.
+    # In the commit that adds CONFIG_BOLT, make also builds files of earlier commits.
     new = [name for name in step.files if not (run.source.path / name).exists()]
     files = []
     for name in dict.fromkeys([*step.changed, *new]):

@@ -100,12 +100,12 @@ def _put(origin: Path, target: Path, name: str, later: Sequence[str], missing: s
 
 
 def export(source: Source, output: Path, kernel: Path | None = None) -> list[Path]:
-    """Write the series for ``source`` below the directory ``output``, a directory a posting.
+    """Write the series for ``source``, each posting into a directory of its own below ``output``.
 
-    ``output`` is made, and must not hold anything but an earlier export. Each posting has a
-    cover letter and numbered patches; the patches of all postings are returned, in order. Raises
-    BoltError when a file is in no commit, a hook does not apply, a commit is too large or a
-    figure is missing; ``output`` then has not been changed.
+    ``output`` is made if it does not exist, and must not hold anything but an earlier export. Each
+    posting has a cover letter and numbered patches; the patches of all postings are returned, in
+    order. Raises BoltError when a file is in no commit, a hook does not apply, a commit is too
+    large or a figure is missing; ``output`` then has not been changed.
     """
     what = plan(source, kernel)
     texts = [letters.render(posting, source.version.hooks) for posting in what.series.postings]

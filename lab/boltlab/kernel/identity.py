@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks law 1: without CONFIG_BOLT hooked files compile to the code of the kernel without Bolt.
+"""Checks what law 1 of Documentation/core-api/bolt.rst says of kernels without CONFIG_BOLT.
 
-The kernel without Bolt is the pristine kernel with the hooks and overlay files that prepare the
+By this law, without CONFIG_BOLT hooked files compile to the code of the kernel without Bolt. The
+kernel without Bolt is the pristine kernel with the hooks and overlay files that prepare the
 kernel for Bolt: those of commits that have ``refactor = true`` in series.toml. These hooks do not
 name Bolt, and may change the code. This check does not cover these hooks: section Preparation of
 kernel/README.md says what those called ``0000-*`` change, and which test, if any, shows the change.
@@ -176,7 +177,7 @@ def difference(base: list[str], off: list[str], lines: Mapping[int, int]) -> str
 
 
 def _moved_lines(one: str, other: str, lines: Mapping[int, int]) -> bool:
-    """Tell whether two instructions differ only in line numbers, and these as ``lines`` says."""
+    """Tell whether two instructions differ only in line numbers that correspond by ``lines``."""
     if _IMMEDIATE.sub("", one) != _IMMEDIATE.sub("", other):
         return False
     pairs = zip(_IMMEDIATE.findall(one), _IMMEDIATE.findall(other), strict=True)

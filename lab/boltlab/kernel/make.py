@@ -18,7 +18,7 @@ FIXED = {
     "KBUILD_BUILD_USER": "bolt",
     "KBUILD_BUILD_HOST": "lab",
     "KBUILD_BUILD_VERSION": "1",
-    "LOCALVERSION": "",  # set but empty: scripts/setlocalversion adds no "+"
+    "LOCALVERSION": "",  # set but empty, so that scripts/setlocalversion adds no "+"
     "LC_ALL": "C",
 }
 INHERITED = ("PATH", "HOME", "TMPDIR", "CCACHE_DIR")
@@ -47,11 +47,12 @@ def make(
 ) -> int:
     """Make ``targets`` in the kernel tree ``tree``; append all output to ``log``.
 
-    A step is a line of make's such as "  CC      kernel/cpu.o". ``steps`` is about how many steps
-    make will print (0: show no progress). ``lock_fd`` is a lock that must be held until make has
-    ended. Returns how many steps make has printed, 0 if progress is not shown. Raises BoltError
-    with the first error in make's output. On any other exception, such as Ctrl-C, make is ended
-    before the exception goes on to the caller.
+    A step is a line that make prints, such as "  CC      kernel/cpu.o". ``steps`` is about how many
+    steps make will print (0: show no progress). ``lock_fd`` is the descriptor of a lock that must
+    be held until make has ended, and so make inherits it. Returns how many steps make has printed,
+    0 if progress is not shown. If make fails, raises BoltError with the first error in make's
+    output. On any other exception, such as Ctrl-C, make is ended before the exception goes on to
+    the caller.
     """
     command = ["make", f"-j{jobs}", f"ARCH={arch.kernel_arch}"]
     command.append(f"CROSS_COMPILE={arch.cross_compile}")

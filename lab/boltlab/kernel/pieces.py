@@ -14,8 +14,8 @@ from pathlib import PurePosixPath
 from boltlab.errors import BoltError
 
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
-# A block with one statement only, whose braces are removed. A branch of an if does not match if the
-# if has another branch in braces.
+# A block with one statement only, which is on one line; the block's braces are removed. A branch
+# of an if does not match if the if has another branch in braces.
 _BRACES = re.compile(r"^((?!\t*\}).*\)) \{(\n\t+[^\n{};]*;)\n\t+\}(?=\n)", re.MULTILINE)
 _WORD = re.compile(r"(?<![\w/.$({-])([\w-]+)(\.o|/)?(?=\s|$)")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rewrites hook patches with the line numbers and contexts of the kernel at hand."""
+"""Rewrites hook patches with the line numbers and contexts of a given kernel source."""
 
 import itertools
 import re

@@ -40,8 +40,9 @@ class Commit:
     hooks: tuple[str, ...] = ()  # names of the hooks that the commit adds
     refactor: bool = False  # prepares the kernel for Bolt without naming Bolt
     posting: str = ""  # name of the posting; a refactor is in the first one by default
-    # Overlay file of an earlier commit -> texts. Earlier commits leave the statements, table rows,
-    # declarations and functions out that contain one of the texts, and this commit adds them.
+    # Overlay file of an earlier commit -> texts. Earlier commits leave out the statements, table
+    # rows, declarations and functions that contain one of the texts, or, if the text begins with ^,
+    # the block around them. This commit adds what was left out.
     adds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -60,7 +61,7 @@ class Series:
 def load(folder: Path) -> Series:
     """Return the series that ``folder``/series.toml describes.
 
-    Raises BoltError when series.toml is malformed.
+    Raises BoltError when series.toml cannot be read or is malformed.
     """
     file = folder / SERIES
     try:
@@ -86,7 +87,7 @@ def load(folder: Path) -> Series:
 
 
 def check(series: Series) -> None:
-    """Raise BoltError if a commit of ``series`` has no posting, or a posting has no commit."""
+    """Raise BoltError if a commit is in no posting of ``series``, or a posting has no commit."""
     names = [posting.name for posting in series.postings]
     for commit in series.commits:
         if commit.posting not in names:
@@ -117,8 +118,8 @@ def _commit(row: Mapping[str, Any], first: str) -> Commit:
 def hook_order(folder: Path) -> list[str]:
     """Return the names of the hooks in ``folder`` in the order in which they apply.
 
-    Hooks that are in no commit come last, by name. A folder needs no series.toml. Raises BoltError
-    as load() does.
+    Hooks that are in no commit come last, by name. If ``folder`` has no series.toml, all hooks are
+    in the order of their names. Raises BoltError as load() does.
     """
     found = sorted(path.name for path in folder.glob("*.patch"))
     if not (folder / SERIES).exists():

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Finds, fetches and unpacks kernel source.
 
-A tree in the cache is used only if its stamp says that the tree is whole.
+A tree in the cache is used only if its stamp, the file .bolt-complete, is there. The stamp is
+written last, and so a tree with a stamp is whole.
 """
 
 import hashlib
@@ -54,7 +55,7 @@ class Source:
 
 
 def resolve(where: Where = None) -> Source:
-    """Return the unpacked source of ``where``; the source of a series is Debian's package.
+    """Return the unpacked source of ``where``; the source of a series is in Debian's package.
 
     Installs the package and unpacks the source when needed. Raises BoltError when there is no such
     source, when the source is not of a series that Bolt supports, or when the disk is full.
@@ -155,7 +156,7 @@ def debian_tarball(version: Version) -> Path:
 
 
 def _want(version: Version) -> None:
-    """Raise BoltError, saying how to get the source, if apt works and no suite has ``version``."""
+    """Raise BoltError, saying how to get the source, if apt works but no suite has the package."""
     if not packages.can_install() or packages.candidate(version.package):
         return
     # The suite may have been added since apt last fetched its lists.
@@ -239,7 +240,11 @@ def _directory(tree: Path) -> Source:
 
 
 def _listing(tree: Path) -> list[str]:
-    """List the source files of ``tree``: those that git tracks, or all files of a clean tree."""
+    """List the source files of ``tree``: those that git tracks, or all files of a tree without git.
+
+    Raises BoltError if a tree without git has been configured or built in, because files that make
+    has written cannot be told from source files.
+    """
     if (tree / ".git").exists():
         packages.ensure("export")
         listed = subprocess.run(
@@ -308,7 +313,7 @@ def _complete(digest: str) -> Source | None:
 
 
 def _hash_file(file: Path) -> str:
-    """Return the SHA-256 of ``file``, which the cache keeps by path, size and time of the file."""
+    """Return the SHA-256 of ``file``; the cache keeps it by the file's path, size and time."""
     state = file.stat()
     key = f"{file}:{state.st_size}:{state.st_mtime_ns}"
     memory = _root() / "hashes.json"

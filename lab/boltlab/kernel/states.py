@@ -136,7 +136,7 @@ def _files(source: Path) -> list[Path]:
 
 
 def _string(source: Path, path: Path, text: str, name: str) -> str:
-    """Return the string that ``name`` stands for in ``text``: literals, macros, or a variable."""
+    """Return the string that ``name``, literals, a macro or a variable, stands for in ``text``."""
     if name.startswith('"'):
         return "".join(re.findall(r'"([^"]*)"', name))
     headers = re.findall(r'^#include "([^"]+)"', text, re.M)

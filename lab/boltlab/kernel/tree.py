@@ -107,7 +107,7 @@ def fingerprint(version: Version, kernel: Path | None = None) -> str:
 
 
 def mark(version: Version) -> str:
-    """Return the first digits of fingerprint(), by which files of counts name Bolt's code."""
+    """Return the first digits of fingerprint(): results/ names Bolt's code by these digits."""
     return fingerprint(version)[:8]
 
 

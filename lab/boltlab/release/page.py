@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes the page of a release check: steps, figures, torture, planted bugs, open rows."""
+"""Writes the page of a release check: steps, figures, torture, planted bugs, open requirements."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -88,7 +88,7 @@ def figures(place: Path, version: Version) -> list[str]:
 
 
 def compare(last: Results, now: Results) -> list[list[str]]:
-    """Return a row for each case that both results have: Bolt's medians, and their difference."""
+    """Return a row for each case that both results have: Bolt's medians, and the change."""
     before = {
         (case.case, case.batch, case.cpus): case.variants[VARIANT].median
         for case in last.cases
@@ -122,7 +122,7 @@ def _last(now: Results, version: Version) -> tuple[str, Results | None]:
 def torture(version: Version, least: int) -> list[str]:
     """Return the table of requests that kernels survived in all runs so far, and of the goals.
 
-    ``least``: how many of these requests Bolt's present code has to survive.
+    ``least``: how many requests Bolt's present code has to survive in each configuration.
     """
     book = tally.load(kept.counted(TORTURE, version))
     kernel = tree.mark(version)

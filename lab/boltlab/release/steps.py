@@ -18,7 +18,8 @@ from boltlab.versions import Version
 
 TABLE = paths.DATA / "release.toml"
 TORTURE = "torture.json"
-# Only a change in these folders makes a step run again that has passed and is not to run always.
+# A step that has passed runs again after a change in one of these folders. After other changes, the
+# step runs again only with --again, or if release.toml says that the step always runs.
 PARTS = ("kernel", "lab", "tools")
 STATE = "state.json"
 
@@ -118,9 +119,9 @@ def state(place: Path) -> dict[str, Done]:
 def run(step: Step, place: Path, version: Version, afresh: bool = False) -> Done:
     """Run ``step`` of a release on ``version`` to its end.
 
-    Records in ``place``, and returns, how the step ended. A step that has failed before, and with
-    ``afresh`` each step, passes only if a call of its command succeeds. Raises KeyboardInterrupt,
-    and records nothing, if a command of the step was interrupted.
+    Records in ``place``, and returns, how the step ended. A step whose condition ``until`` holds
+    already passes without a call of its command, unless the step has failed before or ``afresh`` is
+    set. Raises KeyboardInterrupt, and records nothing, if a command of the step was interrupted.
     """
     start = time.monotonic()
     end = ENDS.get(step.until)

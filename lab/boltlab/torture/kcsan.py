@@ -102,7 +102,7 @@ def _add(report: Report, text: str) -> bool:
 
 
 def heads(report: Report, frames: int) -> list[str]:
-    """Return a text for each access of ``report``, and the text that tells the value's change.
+    """Return a text for each access of ``report``, and the line about the value's change, if any.
 
     The text of an access has its kind, and at most ``frames`` frames of its stack.
     """

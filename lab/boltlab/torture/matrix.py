@@ -26,7 +26,8 @@ SECONDS = 60  # of the guest's time: ``{seconds}`` in commands, if the scenario 
 _ACTOR = re.compile(
     r"^# actor (\S+) asks=(\d) attempted=(\d+) done=(\d+) refused=(\d+) wrong=(\d+)$"
 )
-# The kernel's torture modules print this line now and then: counts of CPUs onlined and offlined.
+# The kernel's torture modules print this now and then: since the start of the test, how many
+# attempts to bring a CPU online have succeeded, and how many were made; then the same for offline.
 _ONOFF = re.compile(r"onoff: (\d+)/(\d+):(\d+)/(\d+) ")
 _END = re.compile(r"torture:.*End of test: (\w+)")
 
@@ -70,7 +71,7 @@ class Story:
     nothing counts the scenario's requests. ``scripts`` are files of the kernel's source that
     busybox runs. Each entry of ``variants`` in the table makes one scenario, in which the commands
     of the entry, divided by semicolons, replace the command ``{variant}``. ``pauses``: the host
-    stops single CPUs now and then, each of which must have a thread of QEMU of its own. ``on``
+    stops single CPUs now and then, for which each CPU must have a thread of QEMU of its own. ``on``
     lists the only configurations on which the scenario runs, ``not_on`` configurations on which the
     scenario does not run. ``needs``: settings of the kernel's configuration without which the
     scenario is skipped. ``seconds``: see SECONDS.
@@ -110,9 +111,10 @@ class Case:
     """One run, with all that is needed to repeat it on a kernel of the same source.
 
     ``option`` is ``--races`` in a run of ``./bolt torture --races``, otherwise "". ``limit`` is
-    after how many seconds of the host the guest counts as hung; if ``limit`` is 0, the guest gets
-    more time the longer the scenario runs and the slower the configuration is. ``source``, a text
-    that is empty or begins with a space, has the options that name the kernel's source.
+    the number of seconds of the host after which the guest counts as hung; if ``limit`` is 0, the
+    guest gets more time the longer the scenario runs and the slower the configuration is.
+    ``source``, a text that is empty or begins with a space, has the options that name the kernel's
+    source.
     """
 
     arch: str
@@ -144,7 +146,7 @@ class Case:
 
     @property
     def timeout(self) -> float:
-        """Return after how many seconds of the host the guest counts as hung."""
+        """Return the number of seconds of the host after which the guest counts as hung."""
         return self.limit or 300 + 20 * self.seconds * self.config.slow
 
     def line(self) -> str:
@@ -203,7 +205,8 @@ class Counts:
 class Outcome:
     """How a run ended.
 
-    ``why`` is "" if all was well. ``ignored`` is the number of complaints that are not Bolt's.
+    ``why`` is "" if all was well. ``ignored`` is the number of complaints of the kernel that
+    do not make the run fail: see the function ignored().
     """
 
     counts: Counts
@@ -232,7 +235,10 @@ def count(records: Iterable[Mapping[str, Any]], console_lines: Iterable[str]) ->
 
 
 def complaint(case: Case, counts: Counts, said: Sequence[str]) -> str:
-    """Return what is wrong with a run whose guest ended well and whose kernel log is ``said``."""
+    """Return what is wrong with a run whose guest ended well and whose kernel log is ``said``.
+
+    Returns "" if nothing is wrong.
+    """
     shows = case.config.shows
     if shows and not any(re.search(shows, line) for line in said):
         return f"the kernel does not say '{shows}'"

@@ -37,7 +37,7 @@ class Functions:
         return report.pair(lambda name: _fits(name, self.helpers))
 
     def on_path(self, report: Report) -> bool:
-        """Tell whether a stack of ``report``, or its title, has a hotplug path.
+        """Tell whether a stack of ``report``, or its title, has a function of ``paths``.
 
         In a stack, only functions before the first function of ``arrived`` count.
         """

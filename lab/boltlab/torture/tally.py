@@ -93,7 +93,10 @@ class Book:
         self.cells = {cell.key: cell for cell in cells}
 
     def add(self, case: Case, outcome: Outcome, date: str, kernel: str) -> None:
-        """Count a run of ``case``; ``kernel``: first digits of the fingerprint of Bolt's code."""
+        """Count a run of ``case``.
+
+        ``kernel`` has the first digits of the fingerprint of Bolt's code.
+        """
         config, arch, scenario = case.cell
         cell = self.cells.setdefault(case.cell, Cell(config, arch, scenario))
         cell.add(case, outcome, date, kernel)
@@ -103,7 +106,7 @@ class Book:
         return [cell for cell in self.cells.values() if cell.key[:2] == (config, arch)]
 
     def survived(self, config: str, arch: str, kernel: str = "") -> int:
-        """Return how many requests, in runs without a complaint, were done or refused with Bolt.
+        """Return how many requests, in runs that did not fail, were done or refused with Bolt.
 
         Requests of native scenarios do not count. If ``kernel`` is given, only requests on the
         kernel with this fingerprint count.
@@ -123,7 +126,7 @@ class Book:
         return self.survived(config.name, arch) < config.goal or present < least
 
     def native(self, config: str, arch: str) -> int:
-        """Return how many requests native scenarios have made, in runs without a complaint."""
+        """Return how many requests native scenarios have made, in runs that did not fail."""
         cells = self.of(config, arch)
         return sum(cell.attempted for cell in cells if matrix.native(cell.scenario))
 
