@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Traces requests for the figures of phases: the text of the function_graph
- * tracer goes to the trace port, for each request once, between two marker lines
- * that say when the request began and ended.
+ * Traces requests, so that the lab can show how long each phase of a request takes:
+ * for each request, the text of the function_graph tracer goes to the trace port once,
+ * between two marker lines that say when the request began and ended.
  * usage: breakdown cpus=CPU n=N warmup=N gap_ms=N away_ms=N control=CPU functions=A,B,...
  */
 #define _GNU_SOURCE

@@ -57,8 +57,8 @@ void give_up(const char *what)
 }
 
 /*
- * A daemon that outlived this program would keep the output open, and init would wait for
- * the daemon.
+ * The started program ends with this program: otherwise the started program would keep the
+ * output open, and init would wait for the started program.
  */
 pid_t start(char **args)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Has cpuboltd follow the load of a day, see day.h. The load of an hour is recorded load of a web
- * server, over and over again, multiplied so that the mean is that of the hour; load that is more
- * than the guest's CPUs can do in a step is cut off. As many tasks as the guest has CPUs do the
- * work. A task that cannot do its work in time does the work later.
+ * Has cpuboltd follow the load of a day, see day.h. The load of an hour is the recorded load of a
+ * web server, repeated over and over, and multiplied so that its mean is the hour's entry of
+ * level[]; load that is more than the guest's CPUs can do in a step is cut off. As many tasks as
+ * the guest has CPUs do the work. A task that cannot do its work in time does the work later.
  *
- * First cpuboltd replays the same load without a look at CPUs. So the figures of the replay can be
- * compared with those of the kernel.
+ * First "cpuboltd --replay" works out from the same load what the daemon would do, without
+ * touching any CPU, so that the figures of the replay can be compared with those of the daemon.
  */
 #define _GNU_SOURCE
 #include "day.h"
@@ -36,7 +36,10 @@
 #define SETTINGS	"[policy]\nname=load\n" \
 			"[limits]\nhold_ms=1000\ndwell_ms=1000\nchanges_per_minute=60\n"
 
-/* How many CPUs each hour of the day keeps busy; made up, as a service that people use by day. */
+/*
+ * How many CPUs each hour of the day keeps busy. The numbers are made up; they rise and fall like
+ * the load of a service that people use by day.
+ */
 static const double level[HOURS] = {
 	0.35, 0.25, 0.20, 0.15, 0.15, 0.20, 0.35, 0.60, 1.00, 1.40, 1.60, 1.50,
 	1.30, 1.40, 1.60, 1.60, 1.50, 1.30, 1.10, 1.20, 1.30, 1.10, 0.80, 0.50,
@@ -166,7 +169,7 @@ static void start_tasks(pid_t *tasks, long first, long steps, long long begin)
 	}
 }
 
-/* Looks at the CPUs in each step, and prints what has become of the CPUs. */
+/* Counts the online CPUs in each step; prints its changes, mean, minimum and maximum. */
 static void watch(pid_t daemon, long steps, long long begin)
 {
 	int before = count, least = count, most = 0;

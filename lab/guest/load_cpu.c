@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fair, real-time and deadline workers, pinned, moving; workers for processes, memory, perf. */
+/* Workers in the fair, real-time and deadline classes, and workers for processes, memory, perf. */
 #define _GNU_SOURCE
 #include "lib/deadline.h"
 #include "lib/perf.h"
@@ -153,7 +153,7 @@ static void memory(int which)
 	}
 }
 
-/* perf counters of all tasks on one CPU, which must never run backwards. */
+/* Opens a perf counter of all tasks on @cpu; the counter must never run backwards. */
 static int open_event(int cpu)
 {
 	return event_open_software(cpu % 2 ? PERF_COUNT_SW_CONTEXT_SWITCHES :

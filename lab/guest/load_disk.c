@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Workers that write and read back: on disk 2, on the file system of disk 1, on tmpfs. */
+/* Workers that write data and read them back: on disk 2, the file system of disk 1, and tmpfs. */
 #define _GNU_SOURCE
 #include "load.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Makes and removes control groups (version 2) with a task in each: cpu, cpuset, memory, pids. */
+/*
+ * Makes and removes control groups (version 2) with a task in each, under the controllers cpu,
+ * cpuset, memory and pids.
+ */
 #define _GNU_SOURCE
 #include "load.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Workers that send data and get it back: Unix sockets, TCP and UDP by loopback, TCP by a card. */
+/*
+ * Workers that send data and check what arrives: by a Unix socket, by TCP and UDP over loopback,
+ * and by TCP over a network card.
+ */
 #define _GNU_SOURCE
 #include "lib/interface.h"
 #include "load.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Moments inside a request that user space cannot see, on any kernel:
+ * Measures two moments inside a request that user space cannot see, on any kernel. The
+ * AP is the CPU that goes or comes, and the control CPU is the CPU on which this program runs:
  *   entry: the control CPU has seen the AP dead. The function that the control CPU
  *          calls first after that, see dead[], is the only traced function.
  *   exit:  the first task runs on the AP. This is the first sched_switch in

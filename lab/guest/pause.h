@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Ways to pause CPUs, which means to keep tasks away from the CPUs: idle states alone, a
- * cpuset partition, hotplug.
+ * Ways to pause CPUs, which means to keep tasks away from the CPUs. ONLINE does nothing: the
+ * CPU stays online and is only idle. ISOLATED makes an isolated cpuset partition. All other
+ * ways take the CPUs offline: NATIVE and EXPEDITED without Bolt, EXPEDITED with
+ * rcu_expedited set; COLD and WARM with Bolt, whose setting "park" has the same name.
  */
 #ifndef BOLT_PAUSE_H
 #define BOLT_PAUSE_H
@@ -20,7 +22,7 @@ struct pause {
 
 extern const char *const way_names[WAYS];
 
-/* Whether this way takes CPUs offline. */
+/* Tells whether @way takes CPUs offline. */
 bool way_is_offline(enum way way);
 
 /* Called before the first request and after the last request of a way. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CPUs that come and go by this program's write, by the guest agent, or because the host
- * takes them.
+ * Brings CPUs online and takes CPUs offline by a write of this program or by the guest
+ * agent, or has the host take CPUs out that are online.
  */
 #define _GNU_SOURCE
 #include "guest.h"

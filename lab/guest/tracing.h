@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Starts the tracer. @functions has names with commas in between; @missing is called for
- * each function that this kernel does not have, inlines, or marks notrace. @buffer_kb is
- * for each CPU.
+ * Starts the tracer, which records nothing before tracing_on(). @functions has names with commas
+ * in between; @missing is called for each function that this kernel does not have, inlines, or
+ * marks notrace. @buffer_kb is the size of the buffer of each CPU.
  */
 void tracing_start(const char *buffer_kb, const char *functions,
 		   void (*missing)(const char *name));

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * undisturbed cpus=LIST seconds=N n=N ways=WAY,...: measures what a pause of CPUs
- * costs, and how little disturbs the paused CPUs
+ * costs, and which interrupts and tasks disturb the paused CPUs
  *
- * A way is one of pause.h: CPUs that are online and idle; in an isolated partition of cpusets;
- * natively offline, without and with expedited grace periods; parked cold and warm. Without ways=,
- * the program uses all ways that the kernel has.
+ * A way is a way of pause.h to keep tasks away from CPUs: the CPUs are online and idle, are in an
+ * isolated partition of cpusets, are natively offline, without or with expedited grace periods, or
+ * are parked, cold or warm. Without ways=, the program uses all ways that the kernel has.
  *
- * For each way, the first CPU of the list goes and comes: @n times that count while the CPU is
- * idle, @n times that count while a task works on the CPU (inout.c), and then once more (taken.c).
+ * For each way, the first CPU of the list is paused and given back: n times while the CPU is idle,
+ * n times while a task works on the CPU, unless the way is "online" (both after rounds that do not
+ * count, see inout.c), and then once more (taken.c).
  * Then a small load runs, of a task on CPU 0 and of tasks that may run on any CPU, while all CPUs
  * of the list are paused. For each of these CPUs the program counts, by the kernel's trace events,
  * idle periods, interrupts, interprocessor interrupts among the interrupts, and tasks that ran.
@@ -76,7 +77,7 @@ struct counts {
 
 /* -- A load ---------------------------------------------------------------- */
 
-/* Runs for a while, touches memory that it has mapped anew, and sleeps. */
+/* Is a task of the load: again and again maps and touches memory, runs for a while, and sleeps. */
 static void work(int number)
 {
 	if (!number)

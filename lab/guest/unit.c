@@ -3,15 +3,17 @@
  * Stands for systemd: starts cpuboltd, and stops or kills the daemon. Meanwhile, as many
  * tasks as the guest has CPUs work now and then, except in idle.
  *
- * unit orderly		runs the daemon once: few CPUs without load, all with load, a lease, another
- *			program that brings one CPU back and takes another, and an orderly stop
+ * unit orderly		runs the daemon once, and checks which CPUs are online without load, with
+ *			load, for a lease, after another program has brought one CPU back and taken
+ *			another, and after the daemon was stopped by SIGTERM
  * unit kills rounds=N	starts the daemon N times; ends the daemon at a random moment, by
  *			SIGKILL, or in about a fifth of the rounds by SIGTERM; and runs
  *			the command of the unit's ExecStopPost=: CPUs must be online as
  *			before, whatever the daemon was doing
  * unit idle seconds=N	measures the daemon's CPU time and memory at its default interval, without
  *			load: while its policy has taken CPUs, and while all CPUs have to stay
- * unit day hours=N	has the daemon follow the load of a day, or from=HOUR on; see day.c
+ * unit day hours=N	has the daemon follow the load of N hours of a day, from hour 0 or, with
+ *			from=HOUR, from that hour on; see day.c
  */
 #define _GNU_SOURCE
 #include "daemon.h"

@@ -132,9 +132,9 @@ void emit_samples(const char *name, int batch, const int64_t *ns, int n)
 
 /*
  * Requests in step with the tick of 4 ms would all begin in the same phase of the tick.
- * So one of 23 unequal times is added to both waits, in turn: up to four ticks to the
- * wait between pairs, and up to one tick to the wait inside a pair, which is too short
- * for a grace period to end.
+ * So gap() and turn() add one of 23 unequal times, in turn: gap() up to four ticks to the
+ * wait between pairs, and turn() up to one tick to the wait inside a pair, which is thus
+ * too short for a grace period that is not expedited.
  */
 void gap(long ms, int i)
 {

@@ -30,8 +30,8 @@
 #define INTERRUPTS_OFF(flags) ((flags) & 0x80)
 #else
 /*
- * Registers with the base of per-CPU data: in the kernel; and in user space, and on the
- * way into or out of the kernel.
+ * The register that holds the base of per-CPU data while the CPU runs the kernel; and the
+ * register that holds the base in user space, and on the way into or out of the kernel.
  */
 #define BASE_NAMES { "gs_base", "k_gs_base" }
 #define FLAGS_NAME "eflags"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ballast: per-CPU counters and slab caches, as many as a large machine has,
- * for requests to deal with. The module builds for all kernels, with and without Bolt.
+ * Ballast creates per-CPU counters and slab caches, as many as a large machine has, so
+ * that hotplug requests have to deal with them. The parameters "counters" and "caches"
+ * say how many. The module builds for all kernels, with and without Bolt.
  *
  * Below /sys/module/ballast/parameters:
  *	charge	w: a CPU, which then adds 1 to every counter, and takes objects from

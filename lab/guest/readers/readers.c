@@ -3,7 +3,9 @@
  * A write to /sys/module/readers/parameters/measure measures how many nanoseconds a thousand
  * read locks of the hotplug lock take, and a thousand walks over the online CPUs. In virtual
  * time every instruction takes the same time, by default 2 ns, so that the nanoseconds
- * count instructions. The module builds for all kernels.
+ * count instructions. The parameters lock and walk have the results, from which the time of
+ * a thousand empty calls, in the parameter nothing, is already subtracted. The module
+ * builds for all kernels.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>

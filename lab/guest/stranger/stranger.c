@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A driver whose callbacks no person has read: a module from outside the kernel tree that
- * registers a hotplug state, and asks in its callbacks how many CPUs are online. What the
- * module has found is in /sys/module/stranger/parameters/seen: for each callback "+CPU:N"
- * or "-CPU:N", and "!" where one callback began before another callback had ended.
+ * Stands for a driver whose callbacks nobody has checked: a module from outside the kernel
+ * tree that registers a hotplug state, and asks in its callbacks how many CPUs are online.
+ * What the module has found is in /sys/module/stranger/parameters/seen: for each startup
+ * "+CPU:N" and for each teardown "-CPU:N", where N CPUs were online, and "!" where one
+ * callback began before another callback had ended.
  * The parameter "refuse" names a CPU for which the next teardown fails.
  */
 #include <linux/atomic.h>
@@ -21,8 +22,8 @@
 static char *name = "stranger:online";
 module_param(name, charp, 0400);
 /*
- * Whether the state has a number that is fixed: the number of the RAID5 driver, which
- * this kernel lacks.
+ * Whether the state has a number that is fixed: the number of the RAID5 driver. The guest's
+ * kernel must lack that driver, as otherwise the number is in use.
  */
 static bool fixed;
 module_param(fixed, bool, 0400);

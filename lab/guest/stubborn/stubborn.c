@@ -2,9 +2,9 @@
 /*
  * Stubborn: makes CPUs fail where hotplug/fail cannot make them fail, several
  * times in one request. The module has two hotplug states, each with two instances, and
- * on x86 replaces the two operations that wake a CPU and that let a CPU go.
+ * on x86 replaces the two operations of smp_ops that wake a CPU and that let a CPU go offline.
  *
- * Below /sys/module/stubborn/parameters, masks of CPUs unless said otherwise:
+ * The files below /sys/module/stubborn/parameters are masks of CPUs unless said otherwise:
  *	high_up, high_down, low_up, low_down
  *		on each of these CPUs the next startup (up) or teardown (down) of the
  *		state lab/stubborn:high or lab/stubborn:low fails, in the instance

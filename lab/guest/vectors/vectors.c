@@ -7,7 +7,7 @@
  *	count	how many interrupts there are
  *
  * Below /sys/module/vectors/parameters:
- *	level	from the next "renew" on, interrupts are handled as level-triggered:
+ *	level	if set, from the next "renew" on interrupts are handled as level-triggered:
  *		until the EOI an interrupt is active, is not sent again, and free_irq()
  *		waits
  *	gather	w: a CPU, to which all interrupts are moved
@@ -16,9 +16,10 @@
  *	flying	a mask of CPUs: when one of these CPUs goes, each interrupt of the CPU is
  *		sent to the CPU in the stop, right before the interrupt is moved, and so is
  *		in flight
- *	late	every second of these interrupts is sent to its old vector later, in the
- *		third of a millisecond that follows the stop, while CPUs that go in Bolt's
- *		requests wait for such interrupts; natively such interrupts are lost
+ *	late	if set, every second of the interrupts of "flying" is sent to its old vector
+ *		later, in the third of a millisecond that follows the stop, while CPUs that
+ *		go in Bolt's requests wait for such interrupts; natively such interrupts
+ *		are lost
  *	flown	r: how many interrupts were in flight since the last "renew"
  *	renew	w: all interrupts are freed, and as many are allocated and requested
  *	wrong	r: how many interrupts were not handled as often as they were sent, or were
@@ -232,7 +233,7 @@ static int vectors_get(void)
 	return err;
 }
 
-/* Begins a call that needs the interrupts; fails if the interrupts are not there yet. */
+/* Begins a call that needs the interrupts; fails if no interrupts are allocated. */
 static int vectors_begin(void)
 {
 	mutex_lock(&vectors_lock);
