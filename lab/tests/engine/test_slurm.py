@@ -101,7 +101,7 @@ def test_an_element_is_killed(
     monkeypatch.setattr(slurm, "queue", look)
     slurm.run(rows, folder, at_once=1, poll=0.2)
     killer.join(10)
-    assert most == 1  # by at_once: the cluster's CPUs could run two elements at once
+    assert most == 1  # because of at_once: the cluster's CPUs could run two elements at once
     merged = books([each.ledger for each in slurm.ended(rows, folder)])
     serial = []
     for number, row in enumerate(rows):

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.guest, pytest.mark.parametrize("arch", ARCHES)]
 MOST_KB = 5000
 MOST_BUSY = 1
 MOST_IDLE = 0.1
-# The last line of a scenario, and what "unit day" prints.
+# The last command of the scenario "day", and what "unit day" prints.
 ALL_ONLINE = "expect /sys/devices/system/cpu/online 0-3"
 FOLLOWED = re.compile(
     r"^day: (\d+) s, (\d+) changes, (\S+) CPUs online on average, (\d) at least, (\d) at most$",

@@ -78,14 +78,15 @@ COMMON = {
     "bolt_warm",
 }
 SUITES = {"x86_64": {"bolt_tsc"}, "arm64": set[str]()}
-# Linux 7.3 checks the levels of the topology itself.
+# The suites that run on one series only: Linux 7.3 checks the levels of the topology itself.
 OF_SERIES = {"6.12": {"bolt_topology"}, "7.3": set[str]()}
 
 # How many tests of a selftest, or of all KUnit suites, are skipped. arm64 has no device nodes of
 # CPUs, no machine check and no SMT control, and no test can keep an arm64 CPU from being woken.
-# Tests of SMT, of suspend, and of CPUs that are ejected or not present need other guests. With
-# tsc=reliable the kernel does not test the TSC at boot, and most guests have one CPU package: see
-# test_kunit_tsc. An arm64 guest has one memory zone, and a test of settling needs two.
+# Tests of SMT, of suspend, of CPUs isolated at boot, and of CPUs that are ejected or not present
+# need other guests. With tsc=reliable the kernel does not test the TSC at boot, and most guests
+# have one CPU package: see test_kunit_tsc. An arm64 guest has one memory zone, and a test of
+# settling needs two.
 SKIPPED = {
     ("arm64", "nodes"): 1,
     ("arm64", "hardware"): 1,
@@ -208,7 +209,10 @@ def test_selftest(kernel: Kernels, arch: str, selftest: str, kernel_source: Sour
 @pytest.mark.nightly
 @pytest.mark.parametrize("machine", ["two-cpus", "nine-cpus", "nosmt"])
 def test_selftests_on_other_machines(kernel: Kernels, arch: str, machine: str) -> None:
-    """Tests that need other CPUs are skipped. The guest checks that settings are as before."""
+    """Tests that do not fit the guest's CPUs are skipped; with nosmt, all tests are.
+
+    The guest checks that settings are as before.
+    """
     wanted = scenario.load(f"selftest-{machine}")
     found = [PLAN.match(line) for line in output(play(kernel, arch, wanted.name))]
     totals = [tuple(map(int, each.groups())) for each in found if each]
@@ -225,7 +229,7 @@ def test_callers_in_all_rounds(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.nightly
 def test_thousand_verdicts_of_deadline(kernel: Kernels, arch: str) -> None:
-    """The kernel refuses the offline requests that the model of SCHED_DEADLINE refuses.
+    """The kernel refuses just those offline requests that the rule in deadline_model.c refuses.
 
     Between the 1000 requests, sysctls are read, cpusets are written, and batches are undone. The
     kernel "torture" has CONFIG_SCHED_DEBUG, so that the parameters of deadline servers change, too.
@@ -249,7 +253,7 @@ def test_hardware_of_intel(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.plays("selftest-caches-intel")
 def test_caches_of_intel(kernel: Kernels, arch: str) -> None:
-    """In a guest with CPUs of Intel, all CPUs share the last-level cache, which has one number."""
+    """In a guest with CPUs of Intel, all CPUs share the last-level cache, which has one id."""
     found = [PLAN.match(line) for line in output(play(kernel, arch, "selftest-caches-intel"))]
     assert [each.groups() for each in found if each] == [("2", "0", "0")]
 
@@ -297,7 +301,7 @@ def test_interrupts_in_flight(
 
 @pytest.mark.parametrize("name", ["boot-on", "boot-off"])
 def test_command_line(kernel: Kernels, arch: str, name: str) -> None:
-    """The scenario checks that Bolt is on or off as the command line says, then times requests."""
+    """The scenario checks that bolt=on, but no bad value, enables Bolt, and then times requests."""
     assert set(play(kernel, arch, name).samples()) == {"offline1", "online1"}
 
 
@@ -312,7 +316,7 @@ def test_thousand_pairs(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.parametrize("flavour", ["pristine", "bolt"])
 def test_breakdown(kernel: Kernels, arch: str, flavour: str) -> None:
-    """On both kernels, offline and online requests spend time in phases that Bolt's paper names."""
+    """On both kernels, requests spend time in phases that Bolt's paper (see README.md) names."""
     with play(kernel, arch, "breakdown", flavour).trace.open(encoding="utf-8") as file:
         phases = breakdown.summarise(file)
     assert set(phases) == {"offline", "online"}
@@ -350,7 +354,10 @@ def test_scheduler_domains_in_schedstat(kernel: Kernels, arch: str, scenario: st
 
 @pytest.mark.nightly
 def test_batches_beside_a_check_of_calls(kernel: Kernels, arch: str) -> None:
-    """CPUs that die together do not wait for calls that no CPU answers in a stop (Linux 7.3)."""
+    """CPUs that die together do not wait for function calls, with csdlock_debug=1 (Linux 7.3).
+
+    No CPU answers a function call while the machine is stopped, so the wait would never end.
+    """
     found = [PLAN.match(line) for line in output(play(kernel, arch, "csd", "debug"))]
     ((passed, failed, _),) = [tuple(map(int, each.groups())) for each in found if each]
     assert passed >= 10
@@ -359,7 +366,7 @@ def test_batches_beside_a_check_of_calls(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.nightly
 def test_lockdep_knows_what_hotplug_waits_for(kernel: Kernels, arch: str) -> None:
-    """After two requests, lockdep knows bolt_serial_sem, and kernfs_gate of sysfs directories."""
+    """After two offline requests, lockdep knows bolt_serial_sem, and kernfs_gate of directories."""
     play(kernel, arch, "lockdep", "debug")
 
 

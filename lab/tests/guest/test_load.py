@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Random requests beside loads, and operations that need CPUs natively offline.
 
-A guest fails by itself when one of its workers does, or when its kernel prints a splat. Nightly
-tests also run kernels that check themselves (``debug``, ``kasan``).
+A guest fails by itself when a process of its load fails, or when its kernel prints a splat.
+Nightly tests also run kernels that check themselves (``debug``, ``kasan``).
 """
 
 from typing import Any
@@ -99,7 +99,7 @@ def test_counters_and_caches(kernel: Kernels, arch: str) -> None:
 def test_threads_of_a_core(kernel: Kernels, arch: str) -> None:
     """The scenario "smt" is for x86: with 6.12, arm64 has no SMT control.
 
-    The arm64 guest also has cores with several threads.
+    On arm64 the scenario "pair" runs in its place, also on cores with two threads.
     """
     name = "smt" if arch == "x86_64" else "pair"
     assert set(play(kernel, arch, name, "bolt", threads=2).samples()) == {
@@ -199,9 +199,9 @@ def test_one_of_each_for_any_number_of_cpus(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.nightly
 def test_starting_32_cpus_on_few(kernel: Kernels, arch: str) -> None:
-    """Stress, in the host's time: one request for 32 CPUs is at most 10 % slower than 32 requests.
+    """In the host's time, one request for 32 CPUs takes at most 10 % longer than 32 requests.
 
-    On few cores, CPUs that spin keep other CPUs of the guest from running.
+    On a host with few cores, CPUs that spin keep other CPUs of the guest from running.
     """
     within_limits(play(kernel, arch, "start32"), "start32")
 
@@ -223,7 +223,7 @@ def test_stops_of_the_machine(kernel: Kernels, arch: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["overcommit", "overcommit-suspend"])
 def test_stops_of_32_cpus_on_few(kernel: Kernels, arch: str, name: str) -> None:
-    """Stress, in the host's time: a stop with Bolt takes at most 3 times as long as natively."""
+    """In the host's time, a stop with Bolt takes at most 3 times as long as a native stop."""
     within_limits(play(kernel, arch, name), name)
 
 
@@ -300,8 +300,8 @@ def test_what_other_ways_to_pause_a_cpu_take(
     assert middle["out"]["online"] < middle["out"]["warm"] < middle["out"]["isolated"]
     # Natively a CPU that comes waits for no grace period.
     assert (middle["out"]["isolated"] > middle["out"]["native"]) == waits
-    # Nothing but grace periods makes a partition slow: if grace periods are expedited, the kernels
-    # of all series take the same time.
+    # Nothing but grace periods makes a partition slow: if grace periods are expedited, a partition
+    # is faster than native requests on the kernels of all series.
     expedited = ("write /sys/kernel/rcu_expedited 1", f"{words} ways=isolated")
     fast = play(kernel, arch, "undisturbed", commands=expedited).samples()
     for name, limit in (("in", middle["in"]["native"] / 5), ("out", middle["out"]["native"])):

@@ -127,7 +127,7 @@ def unplaced(patch: Path) -> str:
 
 
 def test_hooks_are_checked_in_a_minute(kernel_source: Source) -> None:
-    """To the kernel that the hooks were made for, all hooks apply, and no hook needs a look."""
+    """All hooks apply to the kernel that the hooks were made for, and none has the state "look"."""
     where = (kernel_source.path, kernel_source.release)
     series = hooks.load(kernel_source.version.hooks)
     start = time.monotonic()

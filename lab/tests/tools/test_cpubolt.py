@@ -502,7 +502,7 @@ def test_a_thread_that_is_not_the_first_is_found(run: Run, pinned: Callable[[int
 def test_a_core_of_which_a_cpu_is_kept_does_not_come(run: Run, tree: Callable[[str], Path]) -> None:
     """--cores brings whole cores: a core with an offline CPU of --keep is not picked."""
     root = tree("smt+bolt")
-    # The request fails, as files stand for the kernel, but cpubolt notes the cores before.
+    # The request fails, as files stand for the kernel; but before it, cpubolt saves the topology.
     run("--root", root, "offline", "--no-check", "4-5,20-21")
     (root / "sys/devices/system/cpu/online").write_text("0-3,6-19,22-31\n")
     words = ("--root", root, "online", "-n", "--cores", "1")
@@ -513,27 +513,30 @@ def test_a_core_of_which_a_cpu_is_kept_does_not_come(run: Run, tree: Callable[[s
 def test_cores_beside_a_kept_cpu_that_is_not_plugged_in(
     run: Run, tree: Callable[[str], Path]
 ) -> None:
-    """The core of such a CPU is not known."""
+    """The core of a CPU that is not plugged in is not known: --keep 33 rules out no core."""
     words = ("set", "-n", "--cores", "2", "--keep", "33")
     done = run("--root", tree("smt+slots+bolt"), *words)
     assert done.stdout.startswith("CPUs 2-15,18-31 would go offline.\n")
 
 
 def test_cores_beside_kept_cpus(run: Run, tree: Callable[[str], Path]) -> None:
-    """Offline siblings that --keep lists spoil no core with --smt off, nor a core that stays."""
+    """A core with an offline CPU of --keep is not chosen, with two exceptions.
+
+    The core can be chosen with --smt off, or if a CPU of the core cannot go.
+    """
     words = ("set", "-n", "--cores", "2")
     root = tree("smt+bolt")
     run("--root", root, "offline", "--no-check", "16-31")
     (root / "sys/devices/system/cpu/online").write_text("0-15\n")
     done = run("--root", root, *words, "--smt", "off", "--keep", "16-31")
     assert done.stdout.startswith("CPUs 2-15 would go offline.\n")
-    # CPU 0 cannot go, so its core is online in any case; core 1 is passed over.
+    # CPU 0 cannot go, so its core is online in any case; core 1, with CPU 17, is passed over.
     done = run("--root", root, *words, "--keep", "16-17")
     assert "Online afterwards: 0,2,18\n" in done.stdout
 
 
 def test_cpus_that_are_not_plugged_in_have_no_core(run: Run, tree: Callable[[str], Path]) -> None:
-    """A choice by threads of cores says which CPUs it leaves out."""
+    """With --smt off, cpubolt names CPUs that it leaves out because their cores are not known."""
     done = run("--root", tree("smt+slots+bolt"), "offline", "17,33", "--smt", "off", "-n")
     assert done.returncode == 0
     assert done.stdout.startswith("CPU 17 would go offline.\n")

@@ -99,7 +99,7 @@ def program(root: Path, name: str, pid: int = 512, environ: bytes = b"A=1\0") ->
 
 @pytest.mark.parametrize("build", tools.BUILDS)
 def test_units(build: str) -> None:
-    """Run the tests in C, also with sanitizers: parsers, percentiles, layout, some fuzzing."""
+    """Run the tests in C of parsers, percentiles and layout, and a fuzz target, in each build."""
     where = tools.host(build)
     tests = tools.tests(where, "views")
     names = {test["name"] for test in tests}
@@ -160,7 +160,7 @@ def test_the_state_that_makes_requests_slow_is_named(
 def test_another_unfit_state_is_called_unfit(
     run: Callable[..., Done], tree: Callable[..., Path]
 ) -> None:
-    """The kernel names only the unfit state with the lowest number."""
+    """In slow_state the kernel names only the unfit state with the lowest number."""
     root = tree("small+bolt")
     states = recorded("states.txt")
     put(root / DEBUG / "stats", "slow_state slub:dead\n")
@@ -262,7 +262,7 @@ def test_interrupts_have_rates_and_kinds(
     lines = run("--root", root, "irq", "-i", "0").stdout.splitlines()
     assert [line.split()[0] for line in lines[1:4]] == ["LOC", "CAL", "25"]
     assert lines[-1] == 'The keep list is empty: see "cpubolt irq --propose".'
-    assert "virtio0-config" not in "".join(lines)  # never occurred
+    assert "virtio0-config" not in "".join(lines)  # this interrupt never occurred
     rows = json.loads(run("--root", root, "irq", "-i", "0", "-b", "-J").stdout)["cpus"]
     assert [row["cpu"] for row in rows] == [0, 1, 2, 3]
     assert rows[1]["movable"] == 19.9
@@ -455,7 +455,7 @@ PERFETTO_LINE = re.compile(
 
 def slices(text: str) -> dict[str, list[tuple[str, float, float]]]:
     """Return the slices of each track that Perfetto draws: name, begin and end in s."""
-    assert text.startswith("# tracer")  # without this Perfetto takes the file for something else
+    assert text.startswith("# tracer")  # otherwise Perfetto takes the file for something else
     begun: dict[tuple[str, str], tuple[str, float]] = {}
     tracks: dict[str, list[tuple[str, float, float]]] = {}
     for line in text.splitlines():

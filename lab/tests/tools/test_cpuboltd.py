@@ -88,7 +88,7 @@ def tree() -> Iterator[Tree]:
 
 @pytest.mark.parametrize("build", ["plain", "sanitized"])
 def test_units(build: str) -> None:
-    """The unit tests include 10,000 random loads, and each fuzz target for two seconds."""
+    """The unit tests play 10,000 random loads, and run each fuzz target for two seconds."""
     folder = tools.host(build)
     names = {test["name"] for test in tools.tests(folder, "daemon")}
     own = {"policies", "read", "keep", "irqs", "interrupts", "rounds", "rounds-irqs"}
@@ -411,7 +411,7 @@ def test_what_was_left_is_brought_back(daemon: Path, tree: Tree) -> None:
 
 
 def test_a_denied_cpu_is_not_brought_back(daemon: Path, tree: Tree) -> None:
-    """A CPU in "deny" stays offline even if something else is wrong in configuration or options."""
+    """A CPU in "deny" stays offline even if another line of a file, or an option, is wrong."""
     root = tree("small+bolt+offline")
     boot = (root / "proc/sys/kernel/random/boot_id").read_text().strip()
     state = root / "run/cpubolt/cpuboltd"
@@ -549,7 +549,7 @@ def test_interrupts_are_not_moved_unasked(daemon: Path, tree: Tree) -> None:
 
 @pytest.mark.parametrize("beside", ["yield", "ban"])
 def test_beside_irqbalance(daemon: Path, tree: Tree, beside: str) -> None:
-    """One line names irqbalance; with "ban", irqbalance is told which interrupts to leave alone."""
+    """One message names irqbalance; with "ban", cpuboltd tells irqbalance what to leave alone."""
     root = tree("small+bolt")
     put_interrupts(root)
     (root / "config").write_text(f"{INTERRUPTS}irqbalance = {beside}\n")

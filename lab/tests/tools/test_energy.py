@@ -48,7 +48,10 @@ def files(model: str = "exynos5410", requests: str = "paper-exynos5410") -> list
 
 @pytest.mark.parametrize("build", tools.BUILDS)
 def test_units(build: str) -> None:
-    """The unit tests check figures of Bolt's paper, models, recorded load and meters, and fuzz."""
+    """The unit tests check figures of Bolt's paper, models, recorded load and meters.
+
+    One of them gives random models to the code that reads models.
+    """
     folder = tools.host(build)
     names = {test["name"] for test in tools.tests(folder, "energy")}
     assert names >= {"cmd-energy-meter", "cmd-energy-model", "fuzz-energy"}
@@ -63,7 +66,7 @@ def test_units(build: str) -> None:
 
 @pytest.mark.nightly
 def test_fuzz_for_ten_minutes(tmp_path: Path) -> None:
-    """Each run has another seed; an input that fails is left in fuzz-input."""
+    """Each run has another seed; an input that fails is left in the file fuzz-input."""
     program = tools.host("sanitized") / "tests/cmd-energy/fuzz-energy"
     seed = secrets.randbits(32)
     done = subprocess.run(
@@ -119,7 +122,7 @@ def medians(file: Path, last: bool) -> Callable[[str, int, str], float]:
 def test_requests_are_those_of_the_results(
     name: str, first: tuple[str, str], most: int, last: bool
 ) -> None:
-    """Each file names the result that its numbers are from; the test computes the numbers again."""
+    """Each of these files names the result of its numbers; the test computes the numbers again."""
     text = (MODELS / f"{name}.conf").read_text(encoding="utf-8")
     (source,) = re.findall(r"^source = .*(results/\S+\.json)", text, re.M)
     median = medians(paths.REPO / source, last)
@@ -232,7 +235,7 @@ def test_a_wrong_model(run: Run, tmp_path: Path, text: str, line: int, what: str
 
 
 def test_a_wrong_file_of_requests(run: Run, tmp_path: Path) -> None:
-    """The message names the file that has the line, not the model."""
+    """The message names the file whose section lacks the key, not the model."""
     file = tmp_path / "times.conf"
     lines = (MODELS / "arm64-4.conf").read_text(encoding="utf-8").splitlines()
     at = lines.index("[requests bolt]") + 1

@@ -43,8 +43,8 @@ def test_units(build: str) -> None:
     assert {"lib-set", "lib-trees", "lib-request", "fuzz-list", "fuzz-tree"} <= names
     said = run("meson", "test", "-C", folder, "--no-rebuild", "--suite", "lib", "--print-errorlogs")
     count = {word: int(n) for word, n in re.findall(r"^([A-Z][\w ]*): +(\d+) *$", said, re.M)}
-    # Without namespaces lib-monitor, the test of events, is skipped: other programs would disturb
-    # the test.
+    # Where no namespaces can be made, lib-monitor, the test of events, is skipped, because other
+    # programs would disturb the test.
     assert count["Ok"] + count["Skipped"] == len(names), said
     assert count["Skipped"] <= ("lib-monitor" in names), said
 
@@ -52,7 +52,7 @@ def test_units(build: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", ["list", "mask", "error", "tree"])
 def test_fuzz_for_ten_minutes(target: str, tmp_path: Path) -> None:
-    """Each run has another seed; an input that fails is left in fuzz-input."""
+    """Each run has another seed; an input that fails is left in the file fuzz-input."""
     program = tools.host("sanitized") / "tests" / f"fuzz-{target}"
     seed = secrets.randbits(32)
     said = run("env", "-C", tmp_path, program, str(TEN_MINUTES), str(seed))

@@ -13,7 +13,10 @@ def stats(median: float, n: int = 20) -> Stats:
 
 
 def sample(cases: list[Case], **others: Any) -> Results:
-    """Return a result of four CPUs, x86_64 ``strict`` unless ``others`` say otherwise."""
+    """Return a result of a guest with four CPUs, of x86_64 and the setting ``strict``.
+
+    ``others`` replace fields of this result.
+    """
     plain = Results(
         arch="x86_64",
         setting="strict",

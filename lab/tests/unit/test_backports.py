@@ -19,7 +19,10 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], str]]:
-    """Stand in for Debian 12 with QEMU 7.2 and a user at a terminal; return what is installed."""
+    """Stand in for Debian 12 with QEMU 7.2 and a user at a terminal.
+
+    Returns what is installed, and from which mirror the suite is enabled.
+    """
     calls: list[tuple[list[str], str]] = []
 
     def install(names: list[str], suite: str = "") -> None:

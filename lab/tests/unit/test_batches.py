@@ -7,10 +7,10 @@ from boltlab.bench import batches
 from boltlab.errors import BoltError
 from boltlab.guest import traced
 
-# CPUs 1 and 2 go. Hotplug threads run states 10 to 40, the control task runs state 50. States 20
-# and 30 are serial, and state 25 between these counts as serial. The callback of state 40 takes
-# 20 us on CPU 1 and 30 us on CPU 2, and for 10 us of this runs on both CPUs. The callback of state
-# 10 takes 10 us on CPU 1.
+# CPUs 1 and 2 go offline. Hotplug threads run states 10 to 40, the task that makes the request runs
+# state 50. States 20 and 30 are serial, and state 25 between these counts as serial. The callback
+# of state 40 takes 20 us on CPU 1 and 30 us on CPU 2, and for 10 us of this runs on both CPUs. The
+# callback of state 10 takes 10 us on CPU 1.
 TRACE = """\
 # concurrent: 10 25 40 50
 # serial: 20 30

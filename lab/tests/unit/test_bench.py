@@ -149,7 +149,7 @@ def test_kernels_without_bulk_do_it_one_by_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cases", [("offline1", "offline_bulk"), ("offline_bulk",)])
 def test_elements_of_single_variants_have_all_cases(tmp_path: Path, cases: tuple[str, ...]) -> None:
-    """On a cluster each variant runs alone. The results are those of a run on one machine."""
+    """On a cluster each variant runs alone; the merged results equal those of one machine."""
 
     def ran(wanted: Plan) -> list[tuple[Job, GuestResult]]:
         rows = [

@@ -49,7 +49,11 @@ MACHINES = ((8, 1), (16, 2), (32, 4), (64, 1), (64, 16), (128, 16))
 
 
 def boot(variant: str, cpus: int, nodes: int, factor: float = 1.0) -> Boot:
-    """Return a boot of known phases: N CPUs that come add 500 us N + 2 us N^2 nodes to SMP init."""
+    """Return a boot of known phases.
+
+    N CPUs that come add 500 us * N + 2 us * N^2 * nodes to SMP init. ``factor`` multiplies all
+    parts of phases that depend on N.
+    """
     n = cpus - 1
     phases = {
         "boot CPU": 2_000_000 + round(400 * n**3 * factor),

@@ -216,7 +216,7 @@ def test_a_terminal_without_unicode_shows_what_is_done(encoding: str) -> None:
     done = subprocess.run(command, env=env, stdout=theirs, stderr=theirs, check=False)
     os.close(theirs)
     said = b""
-    with contextlib.suppress(OSError):  # the end of what was written to a terminal
+    with contextlib.suppress(OSError):  # raised where the output to a closed terminal ends
         while part := os.read(ours, 4096):
             said += part
     os.close(ours)

@@ -147,7 +147,7 @@ def test_a_configuration_that_the_series_cannot_have_is_left_out(
 def test_a_run_that_qemu_has_stopped_is_made_again(
     guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A known fault of QEMU is no failure of the run, unless it stops each of three guests."""
+    """A run that a known fault of QEMU stops is made again; after three stops the command fails."""
     good = qemu.boot
     faults = [EmulatorError("QEMU has lost the end of interrupts"), EmulatorError("again")]
 
@@ -175,7 +175,7 @@ def test_a_run_that_qemu_has_stopped_is_made_again(
 def test_a_night_goes_on_with_other_runs(
     guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What QEMU's faults have stopped counts for nothing, and yet is not the next run again."""
+    """A run that QEMU's faults have stopped counts for nothing, and yet another run comes next."""
     tried: list[tuple[str, str]] = []
 
     def play(case: Case, kernel: Kernel) -> Outcome:
@@ -288,7 +288,7 @@ def test_a_failure_is_counted_and_said(
     assert [failure.why for failure in cell.failures] == ["the guest's kernel complained: BUG"]
     said = capsys.readouterr().out.replace("\n", " ")
     assert f"repeat: {cell.failures[0].repeat}" in said
-    # On another series the line that repeats the run names the series, also in the run's folder.
+    # On another series the line that repeats the run, also in repeat.txt, names the series.
     assert call(tmp_path, *words, "--version", "7.3") == 1
     repeat = f"{cell.failures[0].repeat} --version 7.3"
     found = tally.failures(tally.load(tmp_path / "t.json"))

@@ -37,8 +37,9 @@ TRACE = """\
 def test_each_pair_counts_once() -> None:
     (found,) = crossings.count(TRACE.splitlines(), WHERE)
     assert found.direction == "offline"
-    # From sysfs.c to request.c and back, from request.c to cpu.c and back, from cpu.c to request.c
-    # and back. From cpu.c to kthread.c is no crossing, because neither file is Bolt's.
+    # The request goes from sysfs.c to request.c and back, from request.c to cpu.c and back, and
+    # from cpu.c to request.c and back: the second call from cpu_down() does not count again. The
+    # call from cpu.c to kthread.c is no crossing, because neither file is Bolt's.
     assert found.total == 6
     assert found.entered == {
         "kernel/bolt/request.c": 3,

@@ -284,7 +284,10 @@ def test_packages_that_were_closed_are_opened(tmp_path: Path, listing: None) -> 
 
 
 def postinst(tmp_path: Path, value: int | None, *, tool: str = "", word: str = "configure") -> str:
-    """Return what the package's postinst prints if the firmware's SecureBoot is ``value``."""
+    """Return what the package's postinst prints if the EFI variable SecureBoot is ``value``.
+
+    If ``value`` is None, there is no such variable. The commands ``tool`` stand in for sbverify.
+    """
     variables = tmp_path / "efivars"
     variables.mkdir()
     if value is not None:

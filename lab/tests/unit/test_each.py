@@ -135,7 +135,7 @@ def counting(
 ) -> tuple[each.Report | None, list[str]]:
     """Check two commits with a stand-in for make, whose call number ``fail_at``, from 0, fails.
 
-    Returns the report, None after such a failure, and what each call of make was to build.
+    Returns the report, or None after such a failure, and what each call of make was to build.
     """
     files = {name: FILES[name] for name in ("kernel/cpu.c", "include/linux/bolt.h")}
     kconfig = {

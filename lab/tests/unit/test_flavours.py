@@ -12,7 +12,7 @@ def test_added_files_are_part_of_the_fragment(name: str) -> None:
         text = flavours.get(name).fragment(target)
         settings = config.parse(text)
         assert settings["CONFIG_HIBERNATION"] == settings["CONFIG_BOLT"] == "y"
-        # The last line of an option counts: the common file has this option off.
+        # The last of several lines for an option counts: the common fragment turns this option off.
         assert settings["CONFIG_FAULT_INJECTION"] == "y"
         assert ("CONFIG_INTEL_IOMMU" in settings) == (target.name == "x86_64")
         assert not any("KASAN" in key for key in settings) or name == "kasan"

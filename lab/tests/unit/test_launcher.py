@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The launcher ``bolt`` on machines that only have the programs in a PATH of the test."""
+"""The launcher ``bolt`` on machines that have only the programs which a test puts into PATH."""
 
 import os
 import shutil

@@ -101,7 +101,8 @@ def test_interrupted(tree: Path, number: int) -> None:
     )
     env = {**os.environ, "PYTHONPATH": str(paths.REPO / "lab")}
     command = [sys.executable, "-c", program, str(tree)]
-    # Jobs that a shell runs in the background ignore SIGINT, and so do programs that a job starts.
+    # A shell without job control has background jobs, and so the programs that a job starts, ignore
+    # SIGINT. If the tests are such a job, the lab must not ignore SIGINT here.
     lab = subprocess.Popen(
         command, env=env, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     )
@@ -111,7 +112,8 @@ def test_interrupted(tree: Path, number: int) -> None:
         time.sleep(0.02)
     lab.send_signal(number)
     assert lab.wait(20) == 128 + number
-    # The program of make has been killed, but on a busy machine ends and is reaped a little later.
+    # The shell that make runs for "slow" has been killed, but on a busy machine this shell ends and
+    # is reaped a little later.
     program_of_make = Path("/proc", pid.read_text().strip())
     deadline = time.monotonic() + 20
     while program_of_make.exists() and time.monotonic() < deadline:

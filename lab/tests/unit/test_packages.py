@@ -230,7 +230,7 @@ def asked(name: str) -> bool:
 
 
 def test_a_program_may_clean_up_when_the_lab_is_ended(tmp_path: Path) -> None:
-    """A signal to the lab alone: the program gets SIGTERM, and the lab waits until it has ended."""
+    """If only the lab gets a signal, the lab sends the program SIGTERM, and waits for its end."""
     program = tmp_path / "program"
     program.write_text(
         "#!/bin/sh\ntrap 'sleep 0.3; echo cleaned; exit 3' TERM\necho began\n"

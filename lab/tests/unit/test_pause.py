@@ -26,7 +26,7 @@ for _ in range(2):
 
 @pytest.fixture
 def counting(tmp_path: Path) -> Iterator[tuple[Path, list[int]]]:
-    """Run two threads that print their numbers all the time; yield the output and the numbers."""
+    """Run two threads that print their thread IDs all the time; yield the output and the IDs."""
     out = tmp_path / "out"
     with out.open("wb") as file:
         process = subprocess.Popen([sys.executable, "-c", COUNT], stdout=file)

@@ -24,8 +24,8 @@ from boltlab.kernel import build
 X86 = arch.ARCHES["x86_64"]
 ARM = arch.ARCHES["arm64"]
 
-# Stands in for QEMU: speaks enough QMP on the given descriptor, and then does what the environment
-# variable PLAY says.
+# A program that stands in for QEMU. The environment variable PLAY says what the program writes to
+# the console and the ports, which events it sends on the descriptor of QMP, and how it ends.
 FAKE = """\
 #!{python}
 import json, os, socket, sys, time
@@ -118,7 +118,7 @@ REFUSED = {"error": {"class": "GenericError", "desc": "no such CPU"}}
 
 
 def beside(error: QMPError) -> qemu.Watcher:
-    """Return a watcher that fails with ``error``, in a group as that of a TaskGroup."""
+    """Return a watcher that raises ``error`` inside exception groups, as nested TaskGroups do."""
 
     async def fail(client: object, folder: Path) -> None:
         raise ExceptionGroup("beside", [ExceptionGroup("inner", [error])])
@@ -271,7 +271,7 @@ def test_a_system_of_its_own(tmp_path: Path) -> None:
     assert "-initrd" not in args
     assert "root=/dev/vda rw" in args[args.index("-append") + 1]
     text = " ".join(qemu.system(guest, tmp_path))
-    # The image stays in the cache, and serves the next guest as well.
+    # The guest must not change the image, which stays in the cache and serves the next guest too.
     assert "snapshot=on,file=debian.ext4" in text
     assert "guest_agent" not in text
     script = (tmp_path / "script").read_bytes()
@@ -453,7 +453,7 @@ def test_no_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def another_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """End the call of the lab that the test has been, and begin another one a minute later."""
+    """End the call of the lab that made the runs so far; another call begins a minute later."""
     paths._until_the_end.close()
     paths._note_call.cache_clear()
     monkeypatch.setattr(paths, "START", time.time() + 60)
@@ -462,7 +462,7 @@ def another_call(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_run_directories_are_new_and_old_ones_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qemu, "KEEP_RUNS", 3)
     made = [qemu.new_run("same") for _ in range(5)]
-    # A call keeps its own runs, however many.
+    # A call of the lab keeps all runs that it made itself, even if they are more than KEEP_RUNS.
     assert all(folder.is_dir() for folder in made)
     another_call(monkeypatch)
     made = [qemu.new_run("same") for _ in range(5)]

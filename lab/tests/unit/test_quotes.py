@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""README and docs quote what the files in results/ have."""
+"""README.md and the pages in docs/ quote figures of the files in results/."""
 
 import dataclasses
 import json

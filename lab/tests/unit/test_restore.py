@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What selftests change is restored when they end (restore.h), here with files in a folder."""
+"""Selftests restore what they changed when they end (restore.h).
+
+Files in a folder stand for those of /sys, /proc and /tmp.
+"""
 
 import os
 import re
@@ -92,8 +95,8 @@ int main(int argc, char **argv)
 }
 """
 
-# Lets the program do its work for any user. The cpusets leave version 1 only at the second mount,
-# as if a group of version 1 had existed until then.
+# Makes the program believe that root runs it, and that mount() works. The cpusets leave version 1
+# only at the second mount, as if a group of version 1 had existed until then.
 PREFIX = """
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -117,7 +120,7 @@ static inline int fake_mount(const char *type)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a program with the headers of the selftests, for which its folder is the machine."""
+    """Return a program with the selftests' headers; its folder has its /sys, /proc and /tmp."""
     root = tmp_path_factory.mktemp("restore")
     shutil.copytree(selftest.OVERLAY / selftest.FOLDER, root / "src")
     headers = [*root.glob("src/*.h"), *root.glob("src/lib/*.h")]
@@ -142,7 +145,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def play(program: Path, how: str, **files: str) -> tuple[dict[str, str], list[str]]:
-    """Run the program on a fresh machine; return the files in the end, and lines of output."""
+    """Run the program on new files; return their contents in the end, and the lines of output."""
     root = program.parent
     for top in ("sys", "proc", "tmp"):
         shutil.rmtree(root / top, ignore_errors=True)

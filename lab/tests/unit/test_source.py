@@ -209,7 +209,7 @@ def test_no_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_a_source_that_no_suite_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of one line names a suite to add to apt's; the lab installs nothing."""
+    """An error of one line names a suite to add to apt's suites; the lab installs nothing."""
     updates: list[int] = []
     monkeypatch.setattr(versions, "DEBIAN_SOURCES", tmp_path)
     monkeypatch.setattr(packages, "can_install", lambda: True)

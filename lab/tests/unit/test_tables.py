@@ -148,7 +148,7 @@ def doctors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def files() -> Iterator[Path]:
-    """Yield the result files of ./bolt bench and ./bolt boot-bench, which have no kind."""
+    """Yield the result files of ./bolt bench and ./bolt boot-bench, which have no key "kind"."""
     for path in sorted(RESULTS.glob("*.json")):
         if "kind" not in json.loads(path.read_text(encoding="utf-8")):
             yield path

@@ -75,7 +75,7 @@ def test_the_cross_file_names_the_libraries_of_the_guest(tmp_path: Path) -> None
 
 
 def program(folder: Path, name: str, *libraries: str) -> Path:
-    """Compile a program, or a shared library if it is named as one, that needs ``libraries``."""
+    """Compile a program, or a shared library if ``name`` has .so, that needs ``libraries``."""
     folder.mkdir(parents=True, exist_ok=True)
     shared = [f"-Wl,-soname,{name}", "-shared", "-fPIC", "-nostdlib"] if ".so" in name else []
     said = "int x;\n" if shared else "int main(void) { return 0; }\n"

@@ -280,7 +280,7 @@ PANIC = "[    1.000000] Kernel panic - not syncing: sysrq triggered crash\n"
         ("console.log", WARNING + STALL, True, "WARNING in line 1"),
         ("dmesg.log", WARNING, True, "WARNING in line 1"),
         ("console.log", RACE + PANIC + STALL, True, ""),
-        # QEMU's abort makes no CPU stall, and its error names the log of QEMU.
+        # An abort of QEMU makes no CPU stall, and the error about the abort names qemu.log.
         ("console.log", WARNING, False, "WARNING in line 1"),
         ("console.log", STALL, False, "RCU stall in line 1"),
         ("console.log", "", False, ""),
@@ -312,7 +312,7 @@ def test_every_guest_of_the_table_has_a_check() -> None:
 
 
 def test_root_makes_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user who is not root learns so before kernels are built, unless the image is there."""
+    """Unless the image is there, a user who is not root is refused before kernels are built."""
     monkeypatch.setattr(userland, "release", lambda: "bookworm")
     monkeypatch.setattr("os.geteuid", lambda: 0)
     place = userland.require()
