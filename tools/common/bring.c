@@ -5,7 +5,7 @@
 
 #include "bring.h"
 
-#define MOST_BUSY	8	/* requests: in each the kernel waits for up to 0.6 s */
+#define MOST_BUSY	8	/* requests; while hotplug is disabled, each waits up to 0.6 s */
 
 bool bring_is_busy(const struct cpubolt_result *result)
 {

@@ -32,7 +32,10 @@ static char *read_all(int fd, size_t *got_length)
 				*got_length = length;
 			return text;
 		}
-		/* A binary sysfs file may give a byte less than asked: never ask for one byte. */
+		/*
+		 * A binary sysfs file may give a byte less than asked. Never ask for one byte,
+		 * because a read of no byte means the end of the file.
+		 */
 		if (length >= size - 2)
 			size *= 2;
 	}

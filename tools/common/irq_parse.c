@@ -51,9 +51,9 @@ static int read_cpus(const char *line, const char *end, struct irq_table *table)
 }
 
 /*
- * Tells whether a word says how an interrupt is triggered. Blanks come before such a word if the
- * interrupt has no number at the chip, as "-event" with Xen, or before the second word of "Edge
- * -event". The name of a device may end in the same letters, as "virtio0-event".
+ * Tells whether a word says how an interrupt is triggered. Like the name of a device, such a word
+ * may follow several blanks: if the interrupt has no number at the chip, as "-event" with Xen, or
+ * after "Edge". The name of a device may end in the same letters, as "virtio0-event".
  */
 static bool is_trigger(const char *word, size_t length)
 {
@@ -195,8 +195,8 @@ void irq_free(struct irq_table *table)
 }
 
 /*
- * Finds the interrupt of @row, with the same device, in another reading: usually at the index
- * @place, which @row has in its own reading.
+ * Finds the interrupt of @row, with the same device, in another reading. The search begins at
+ * @place, the index of @row in its own reading, because the index is usually the same.
  */
 static const struct irq_row *same_row(const struct irq_table *table, const struct irq_row *row,
 				      size_t place)

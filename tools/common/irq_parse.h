@@ -24,7 +24,7 @@ struct irq_table {
 	size_t count;
 };
 
-/** Kind of an interrupt: whether user space and irq_keep can move it */
+/** Kind of an interrupt: whether user space, and Bolt's file irq_keep, can move the interrupt */
 enum irq_kind {
 	IRQ_MOVABLE,
 	IRQ_MANAGED,		/* belongs to a device's queue; queues are spread over CPUs */

@@ -11,8 +11,8 @@
 #define MOST_TRIES	5
 
 /*
- * Returns -EAGAIN if CPUs came or went while the file was read, which may also be why the file
- * could not be understood: rows differ in length if CPUs come or go. If the table could be
+ * Returns -EAGAIN if CPUs came or went while /proc/interrupts was read, which may also be why the
+ * text could not be understood: rows differ in length if CPUs come or go. If the text could be
  * understood although CPUs came or went, @torn gets the table.
  */
 static int read_once(const char *root, struct irq_table *table, struct irq_table *torn)

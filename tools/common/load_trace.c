@@ -212,8 +212,8 @@ static int parse_row(struct parsing *parsing, char *line)
 		row.end = parsing->last + values[INTERVAL];
 	} else if (!parsing->begun) {
 		/*
-		 * The trace does not say how long the first interval was; take it to be as long as
-		 * the second.
+		 * The trace does not say how long the first interval was: its row ends at 0 until
+		 * mend_first() makes the interval as long as the second.
 		 */
 		parsing->begun = true;
 		parsing->offset = values[TIME];

@@ -69,7 +69,7 @@ static bool take_count(const char *text, unsigned long *count)
 
 /*
  * Refuses --dry-run, --samples and --replay beside an option with which these do nothing. Returns
- * -1, or the exit code.
+ * -1 if nothing is refused, otherwise the exit code.
  */
 static int check_together(const struct options *options)
 {
@@ -82,7 +82,7 @@ static int check_together(const struct options *options)
 	return usage();
 }
 
-/* Returns -1, or the exit code if there is nothing left to do. */
+/* Returns -1 if the daemon is to go on, otherwise the exit code. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
 	enum { ROOT = 256, SAMPLES, REPLAY, RESTORE };

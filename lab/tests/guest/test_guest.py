@@ -373,7 +373,7 @@ def test_lockdep_knows_what_hotplug_waits_for(kernel: Kernels, arch: str) -> Non
 def gains(kernel: Kernels, arch: str, setting: str, plan: Plan) -> tuple[int, list[str]]:
     """Measure ``plan``; return how many of its cases results/ has, and which have become slower.
 
-    boltlab.bench.guard says how much longer a slower case takes.
+    A slower case takes more than ``boltlab.bench.guard.MOST`` times the median in results/.
     """
     target = ARCHES[arch]
     kernels = {flavour: kernel(arch, flavour) for flavour in flavours(target, plan)}

@@ -175,7 +175,7 @@ def test_a_run_that_qemu_has_stopped_is_made_again(
 def test_a_night_goes_on_with_other_runs(
     guests: list[qemu.Guest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that QEMU's faults have stopped counts for nothing, and yet another run comes next."""
+    """A run that QEMU's faults stopped is not counted, but the next run is of another scenario."""
     tried: list[tuple[str, str]] = []
 
     def play(case: Case, kernel: Kernel) -> Outcome:
@@ -250,10 +250,10 @@ def test_a_check_that_always_fails_catches_nothing(
     monkeypatch.setattr(planted, "kernel", lambda bug, *_: faulty if bug else KERNEL)
     monkeypatch.setattr(planted, "check", check)
     assert call(tmp_path, "--planted", "half-undo,settle-skipped-at-kexec") == 1
-    said = "without the fault, the check of settle-skipped-at-kexec fails: the console does not"
+    said = "without the bug, the check of settle-skipped-at-kexec fails: the console does not"
     assert said in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "planted.json").exists()
-    # A check that found nothing on the kernel without the fault is not run there again.
+    # A check that found nothing on the kernel without the bug is not run there again.
     ran.clear()
     assert call(tmp_path, "--planted", "half-undo") == 0
     assert ran == ["half-undo"]

@@ -450,7 +450,10 @@ static void test_the_last_metrics(void **state)
 
 	begin("small+bolt", "load");
 	daemon_end(&one);
-	/* The event loop uses the real clock, which is past the end of each interval already. */
+	/*
+	 * The daemon computes the end of an interval from clock_us, but the event loop waits
+	 * by CLOCK_MONOTONIC, which is past one second: so the event loop does not wait.
+	 */
 	clock_us = SECOND_US;
 	config.rules.hold_us = 0;
 	config.metrics = strdup("/metrics");
@@ -475,7 +478,10 @@ static void test_a_start_with_what_cannot_be_put_back(void **state)
 
 	begin("small+bolt", "load");
 	daemon_end(&one);
-	/* The event loop uses the real clock, which is past the end of each interval already. */
+	/*
+	 * The daemon computes the end of an interval from clock_us, but the event loop waits
+	 * by CLOCK_MONOTONIC, which is past one second: so the event loop does not wait.
+	 */
 	clock_us = SECOND_US;
 	taken = cpus_of("2-3");
 	make_online("0-1");

@@ -468,8 +468,8 @@ void bolt_forget_entries(unsigned int cpu, enum cpuhp_state state)
  * @state:	the state
  *
  * Context: hotplug lock held for reading, and cpuhp_state_mutex. May sleep.
- * Return: the bytes of all nodes that are hidden, or were, and of the device that
- * these belong to.
+ * Return: the bytes of all entries that bolt_hide() has found for the state, also if
+ * these are shown again, and of the device that the entries belong to.
  */
 unsigned long bolt_entries_bytes(unsigned int cpu, enum cpuhp_state state)
 {

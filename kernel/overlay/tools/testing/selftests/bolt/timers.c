@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Timers are armed on a CPU that goes: every timer fires, none fires early, and none is
- * more than 20 ms later than the latest timer of a native request. BOLT_SLACK_MS=N sets
- * another limit, for guests that the host makes wait.
+ * Timers are armed on a CPU that goes: every timer fires, none fires early, and the delay
+ * of none exceeds the longest delay in a native request by more than 20 ms. BOLT_SLACK_MS=N
+ * sets another limit, for guests that the host makes wait.
  */
 #define _GNU_SOURCE
 #include <poll.h>
