@@ -2,7 +2,7 @@
 /*
  * CPUs that are parked warm, and the transitions of the word that each CPU has. A
  * word changes only by cmpxchg, so that of two tasks or CPUs that find the same value
- * in a word and change it, one succeeds and the other sees that it has failed.
+ * in a word and try to change the word, one succeeds and the other sees that it failed.
  */
 #ifndef _KERNEL_BOLT_WARM_H
 #define _KERNEL_BOLT_WARM_H
@@ -54,7 +54,7 @@ static inline bool bolt_word_withdraw(atomic_t *word)
 	return atomic_cmpxchg(word, BOLT_WAKE, BOLT_COLD) == BOLT_WAKE;
 }
 
-/* Orders a CPU to die natively. Returns false if the CPU does not wait. */
+/* Orders a CPU to die natively; false: the CPU does not wait, or has an order. */
 static inline bool bolt_word_leave(atomic_t *word)
 {
 	return atomic_cmpxchg(word, BOLT_WARM, BOLT_LEAVE) == BOLT_WARM;
