@@ -2,10 +2,10 @@
 /*
  * Bolt: fast CPU hotplug.
  *
- * If any teardown may be deferred, a CPU that goes offline under Bolt is parked: no
- * task can run on the CPU or see it online, but the teardowns of some hotplug states
- * have been deferred. These states are the pending set of the CPU. To settle the CPU
- * is to run the teardowns of its pending set.
+ * If at least one teardown may be deferred, a CPU that goes offline under Bolt is
+ * parked: no task can run on the CPU or see it online, but the teardowns of some hotplug
+ * states have been deferred. These states are the pending set of the CPU. To settle the
+ * CPU is to run the teardowns of its pending set.
  *
  * This header has functions that hooks in the rest of the kernel call, and functions
  * of hooks that Bolt calls. kernel/bolt/state.c answers questions about the request
@@ -117,10 +117,11 @@ enum bolt_phase {
  * @BOLT_BOOT_BALANCE: bolt.balance=: until init runs, the scheduler moves tasks
  *	between CPUs of one node only; a CPU that is alone on its node also gives tasks
  *	to CPUs of other nodes, and takes tasks from these
- * @BOLT_BOOT_PARALLEL: bolt.parallel=: the startup of a parallel state runs on
- *	all CPUs at once when the state is registered, during boot and later
- * @BOLT_BOOT_TRIAL: bolt.trial=: CPUs come together only as long as groups of CPUs
- *	come fast enough
+ * @BOLT_BOOT_PARALLEL: bolt.parallel=: the startup of a state of
+ *	<linux/cpuhotplug_parallel.h> runs on all CPUs at once when the state is
+ *	registered, or an instance is added, during boot and later
+ * @BOLT_BOOT_TRIAL: bolt.trial=: with bolt.boot=parallel or tree, CPUs come together
+ *	only as long as groups of CPUs come fast enough
  * @BOLT_BOOT_VMSTAT: bolt.vmstat=: sizes of page lists, and in 6.12 thresholds of
  *	memory zones, are set once, when all CPUs have come
  * @BOLT_BOOT_WORKQUEUE: bolt.workqueue=: unbound workqueues are set up for all
@@ -146,7 +147,8 @@ enum bolt_boot_switch {
  * @concurrent:	true if callbacks of the state may run for several CPUs at once;
  *		false if the callbacks run for one CPU at a time
  * @reason:	why class, unit and concurrent are right, shown in bolt/states
- * @node:	entry to hide in the directory of the CPU's device, or NULL
+ * @node:	name of an entry to hide in the sysfs directory of the CPU's device, or
+ *		NULL
  * @device:	function that returns the device to hide, with a reference, or NULL
  *		if there is none. Links to the device in its class, on its bus and
  *		in dev/char are hidden, too, and uevents tell user space that the
@@ -171,9 +173,9 @@ enum bolt_boot_switch {
  * wants the lock waits for @settle, so @settle may do a part of the work and return
  * -EAGAIN: Bolt calls the function again, unless the CPU has come back. @settle returns
  * -EBUSY, and is called again later, if another task holds a lock for long. When the work
- * is done @settle returns 0. If @cancel fails, or the startup for @restart, the same
- * task calls @settle, with the hotplug lock held for writing, until the work is done, and
- * the startup counts as failed.
+ * is done @settle returns 0. If @cancel fails, or the startup for @restart, the task that
+ * ran it calls @settle until the work is done, or runs the teardown if @settle is NULL,
+ * with the hotplug lock held for writing, and the startup counts as failed.
  */
 struct bolt_defer {
 	enum bolt_class class;
@@ -268,9 +270,9 @@ void bolt_thaw(const struct cpumask *frozen);
 void bolt_shutdown(unsigned int primary);
 
 /*
- * Defined in kernel/kthread.c and kernel/smpboot.c: tell threads to park, and wait
- * until the threads are parked, in two steps; or park and unpark a thread that sleeps,
- * without waking the thread.
+ * Defined in kernel/kthread.c and kernel/smpboot.c: tell whether a thread has the order
+ * to park; give threads that order, and later wait until these threads are parked; or
+ * park and unpark a thread that sleeps, without waking the thread.
  */
 bool kthread_parking(struct task_struct *k);
 void kthread_park_start(struct task_struct *k);
@@ -402,7 +404,8 @@ unsigned long bolt_kernfs_bytes(struct kernfs_node *kn);
  * @BOLT_COLD: the CPU does not wait: the CPU is online, coming, dying or natively
  *		dead; or the CPU waits, its order was taken back, and it dies when it
  *		next reads the word
- * @BOLT_WARM: the CPU is parked warm, and waits; its hardware was not reset
+ * @BOLT_WARM: the CPU is parked warm, and waits; its hardware was not reset, unless the
+ *		CPU was woken natively since, and bolt_warm_forget() has yet to be called
  * @BOLT_WAKE: the CPU waits, and has the order to return
  * @BOLT_LEAVE: the CPU waits, and has the order to become natively dead
  *

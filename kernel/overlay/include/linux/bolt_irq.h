@@ -29,8 +29,8 @@ bool bolt_irqs_leave(void);
 bool bolt_irqs_next(unsigned int *irq);
 
 /*
- * As for_each_active_irq(), for only those interrupts that bolt_irqs_leave() has
- * found.
+ * As for_each_active_irq(), but passes over interrupts that need not move off this CPU.
+ * bolt_irqs_leave() must have returned true before.
  */
 #define bolt_for_each_irq(irq) for (; bolt_irqs_next(&(irq));)
 

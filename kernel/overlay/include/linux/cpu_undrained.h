@@ -20,11 +20,11 @@ extern struct cpumask bolt_undrained_mask;
  * for_each_undrained_cpu - walk the CPUs that may keep per-CPU data while offline
  * @cpu:	loop variable, an unsigned int
  *
- * A CPU is in bolt_undrained_mask from before the first of its teardowns is deferred, at
- * least until all of class BOLT_ASYNC or BOLT_LAZY have been settled, or until the CPU is
- * back in cpu_online_mask. Without the hotplug lock CPUs may come and go during the walk:
- * a CPU of this mask that comes back stays in this mask until the CPU is in
- * cpu_online_mask.
+ * A CPU enters bolt_undrained_mask before the first of its teardowns is deferred, and
+ * stays in this mask at least until its pending teardowns of the classes BOLT_ASYNC and
+ * BOLT_LAZY have all been settled, or the CPU is back in cpu_online_mask. Without the
+ * hotplug lock CPUs may come and go during the walk: a CPU of this mask that comes back
+ * stays in this mask until the CPU is in cpu_online_mask.
  *
  * Context: any.
  */

@@ -40,7 +40,7 @@ static bool bolt_affinity_on;
 /* How many tasks have an affinity that is kept. */
 static atomic_t bolt_affinities;
 
-/* How many times the worker tries to move tasks that have their migration disabled. */
+/* How often at most the worker looks at all tasks, if some cannot migrate yet. */
 #define BOLT_TRIES 10
 
 /**
@@ -99,9 +99,9 @@ static struct cpumask *bolt_take_affinity(struct task_struct *p)
 /*
  * Gives @p the affinity back that is kept; drops that affinity instead if the user has
  * set another one since, or @p has lost another one. The affinity stays kept if @p cannot
- * have it now: no CPU of the affinity is active, the cpuset of @p has none of the CPUs,
- * @p is a deadline task, which may not be bound to these CPUs, @p has its migration
- * disabled, or there is no memory.
+ * have it now: if no CPU of the affinity is active, if the cpuset of @p has none of the
+ * CPUs or is being changed, if @p is a deadline task, which may not be bound to the CPUs,
+ * if @p has its migration disabled, or if there is no memory.
  *
  * The hotplug lock is held: otherwise the last CPU of the affinity could go before @p has
  * moved there, and @p would go on where it runs, with an affinity that does not allow
@@ -109,7 +109,7 @@ static struct cpumask *bolt_take_affinity(struct task_struct *p)
  * disables its migration after the check for that, and sleeps, hotplug waits for @p, as
  * for any other task whose affinity is set with the hotplug lock held.
  *
- * Returns -EAGAIN if @p has its migration disabled.
+ * Returns -EAGAIN if @p has its migration disabled; otherwise 0, or another error.
  */
 static int bolt_return_affinity(struct task_struct *p)
 {
@@ -141,8 +141,8 @@ static int bolt_return_affinity(struct task_struct *p)
 }
 
 /*
- * Returns, with a reference, the task with the smallest PID from *@nr on for which
- * an affinity is kept.
+ * Returns, with a reference, the task with the smallest PID from *@nr on for which an
+ * affinity is kept, or NULL; sets *@nr to the PID at which to go on.
  */
 static struct task_struct *bolt_next_loser(int *nr)
 {

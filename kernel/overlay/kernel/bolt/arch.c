@@ -4,8 +4,8 @@
  * The functions of this file are defaults, which an architecture may replace by
  * functions of its own: x86 has some in arch/x86/kernel, arm64 has some in
  * arch/arm64/kernel/smp.c. An architecture without CONFIG_HOTPLUG_SPLIT_STARTUP, such
- * as arm64, must also have bolt_arch_kick() and bolt_arch_gave_up(), which wake a CPU
- * without waiting for it, and clean up after a CPU that has not arrived. A new
+ * as arm64, must also have bolt_arch_kick(), which wakes a CPU without waiting for it,
+ * and bolt_arch_gave_up(), which cleans up after a CPU that has not arrived. A new
  * architecture is added to Kconfig as well, and its hotplug states to rows.h and
  * names.h. Functions with "warm" in their names are for CPUs that wait in the kernel
  * while they are parked, see warm.c. Of the files of Bolt, down.c, up.c, threads.c,
@@ -171,7 +171,7 @@ bool __weak bolt_arch_warm_resets(void)
  *
  * Context: any.
  * Return: true if waiting CPUs save as much power as natively dead CPUs; false if
- * CPUs are to die natively when the delay is over.
+ * CPUs are to die natively when the settle delay is over.
  */
 bool __weak bolt_arch_warm_stays(void)
 {

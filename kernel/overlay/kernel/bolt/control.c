@@ -4,10 +4,10 @@
  * hotplug lock for writing, and every reader of that lock waits until the control
  * task releases the lock. The task that asks for the request may hardly get any CPU
  * time: because it has idle priority and all CPUs are busy, because the quota of
- * its control group is used up, or because a real-time task occupies its CPU. If
- * that task carried the request out, the machine would wait for that task. So a kernel
- * thread of normal scheduling policy, with nice value -20, carries requests out, and
- * the task that asks sleeps meanwhile.
+ * its control group is used up, or because a real-time task occupies its CPU. If the
+ * task that asks carried the request out, the machine would wait for that task. So a
+ * kernel thread of normal scheduling policy, with nice value -20, carries requests out,
+ * and the task that asks sleeps meanwhile.
  *
  * A real-time or deadline task that asks must not wait for tasks of lower priority, so
  * until the request is done the thread is a real-time thread, with the priority of that
@@ -66,8 +66,8 @@ static struct lockdep_map __maybe_unused bolt_order_map;
 /*
  * Wakes the task in @sleeper. If no other task is ready to run on this CPU, the task
  * that is woken runs here, which is quickest, because the caller is about to sleep.
- * Otherwise, and for a real-time or deadline task, and for a task that must not run here,
- * the scheduler chooses the CPU.
+ * Otherwise, and if the task that is woken is a real-time or deadline task, or must not
+ * run here, the scheduler chooses the CPU.
  */
 static void bolt_pass_to(struct wait_queue_head *sleeper)
 {
@@ -125,7 +125,7 @@ int bolt_control_start(void)
 	/*
 	 * User space must not choose the thread's CPUs, nor move the thread to
 	 * another control group. The mask of housekeeping CPUs is copied under RCU,
-	 * as a cpuset that isolates CPUs may replace the mask meanwhile.
+	 * as in 7.3 a cpuset that isolates CPUs may replace such a mask meanwhile.
 	 */
 	scoped_guard(rcu)
 		cpumask_copy(&cpus, housekeeping_cpumask(HK_TYPE_KTHREAD));

@@ -101,8 +101,8 @@ static int bolt_states_show(struct seq_file *m, void *unused)
 
 /*
  * Returns a copy, which the caller frees, of all that one write() has brought, with a NUL
- * at the end; an error if that is a page or more. The offset is ignored, as in text files
- * of sysfs: a program may keep the file open and write one line after the other.
+ * at the end; or an ERR_PTR(), also for a page or more. The offset is ignored, as in text
+ * files of sysfs: a program may keep the file open and write one line after the other.
  */
 static char *bolt_take_text(const char __user *ubuf, size_t count)
 {

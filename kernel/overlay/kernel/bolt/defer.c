@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Deferring: what is done in place of a callback if the teardown of its hotplug state
- * may be deferred. cpuhp_invoke_callback() of kernel/cpu.c calls bolt_intercept()
- * before every callback, except for a single instance that is added or removed, on the
- * way down of a CPU and on its way up, in requests and in native operations. Only in a
- * request does bolt_intercept() defer a teardown. The startup of a state whose teardown
- * is pending is skipped, unless @restart of struct bolt_defer is set; either way the
- * teardown is cancelled. In a request, bolt_walk() goes from one state that has something
- * to run to the next, and bolt_pass() itself defers or cancels the teardowns for which a
- * bit in the pending set is all that changes. policy.c says which teardowns may be
- * deferred; this file decides whether a teardown is deferred for a CPU now; settle.c runs
- * the teardowns that were not cancelled. The rebuild of scheduler domains is no callback
- * and is deferred in domains.c.
+ * may be deferred. cpuhp_invoke_callback() of kernel/cpu.c calls bolt_intercept() before
+ * every callback, on the way down of a CPU and on its way up, in requests and in native
+ * operations; but not when a single instance is added or removed. Only in a request does
+ * bolt_intercept() defer a teardown. The startup of a state whose teardown is pending is
+ * skipped, unless @restart of struct bolt_defer is set; either way the teardown is
+ * cancelled, or, if that fails, runs. In a request, bolt_walk() goes from one state that
+ * has something to run to the next, and bolt_pass() itself defers or cancels the
+ * teardowns for which a bit in the pending set is all that changes. policy.c says which
+ * teardowns may be deferred; this file decides whether a teardown is deferred for a CPU
+ * now; settle.c runs the teardowns that were not cancelled. The rebuild of scheduler
+ * domains is no callback and is deferred in domains.c.
  */
 
 #include <linux/cpu.h>
@@ -89,9 +89,9 @@ static bool bolt_skip_startup(unsigned int cpu, enum cpuhp_state state,
 
 /*
  * As bolt_may_defer(), for code that runs callbacks for @cpu, and so is always a part of
- * the request that is under way. If @last of struct cpuhp_cpu_state is set, a startup has
- * failed for an instance, and the instances that have started are now to be torn down:
- * these teardowns are not deferred.
+ * the request, if one is under way. If @last of struct cpuhp_cpu_state is set, a startup
+ * has failed for an instance, and the instances that have started are now to be torn
+ * down: these teardowns are not deferred.
  */
 static bool bolt_walk_may_defer(unsigned int cpu)
 {
@@ -177,7 +177,7 @@ bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup)
  * @cpu:	the CPU
  *
  * A pending teardown whose state has no startup is cancelled if the CPU has passed the
- * state. After a bring-up that has left the CPU dead, such a teardown stays pending.
+ * state. If the bring-up has failed below the state, the teardown stays pending.
  *
  * Context: hotplug lock held for writing.
  */
@@ -201,8 +201,8 @@ void bolt_bringup_done(unsigned int cpu)
 	if (!bolt_set_empty(pending))
 		return;
 	/*
-	 * Readers look at bolt_undrained_mask before cpu_online_mask. The CPU must
-	 * be seen in cpu_online_mask before it leaves bolt_undrained_mask.
+	 * Code that walks both masks looks at bolt_undrained_mask first: such code would
+	 * miss @cpu if @cpu left that mask before it is seen in cpu_online_mask.
 	 */
 	smp_mb__before_atomic();
 	bolt_note_not_parked(cpu);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scheduler domains: the rebuild without the CPUs that have gone may be deferred until
- * the first of these is settled, and is not needed if the CPUs return first. down.c calls
+ * Scheduler domains: the rebuild without the CPUs that have gone may be deferred, at most
+ * until the first of them is settled, and is not needed if all return first. down.c calls
  * bolt_note_stale_in_domains() for each CPU that has left the scheduler. Decisions that
  * depend on cpusets, such as whether the rebuild may be deferred when a CPU of a
  * partition goes, are made in kernel/cgroup/cpuset.c, decisions that depend on domains

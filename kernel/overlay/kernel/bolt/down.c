@@ -13,13 +13,13 @@
  *				bolt_take_down() has the order of the stop
  *	bolt_run_dead_callbacks()	teardowns of dead CPUs, in the control task
  *
- * A phase takes the CPUs that are in its first state and leaves these CPUs in its last
- * state. A CPU for which a phase fails goes back to the first state of that phase, or,
- * where softirqs are left to threads, to the first state of one of the two steps in which
- * bolt_run_teardowns() then runs the threads; other CPUs may be in the last state by
- * then. For each state whose teardown may be deferred, defer.c decides whether the
- * teardown is deferred now; the rebuild of scheduler domains, which is no callback, is
- * deferred by domains.c.
+ * A phase takes the CPUs that are in its first state, or between that and its last state,
+ * and leaves them in the last state. A CPU for which a phase fails goes back to where the
+ * phase has found the CPU; or, if softirqs are left to threads and the second step of
+ * bolt_run_teardowns() fails, to where that step has found the CPU. Other CPUs may be in
+ * the last state by then. For each state whose teardown may be deferred, defer.c decides
+ * whether the teardown is deferred now; the rebuild of scheduler domains, which is no
+ * callback, is deferred by domains.c.
  */
 
 #include <linux/cpu.h>
@@ -60,8 +60,8 @@ static int bolt_ask_deadline(void)
 
 /*
  * All CPUs of bolt_round leave the scheduler, with one grace period for all of
- * them. The callback of CPUHP_AP_ACTIVE runs after that. cpuN/hotplug/fail may make it
- * fail.
+ * them. The teardown of CPUHP_AP_ACTIVE runs after that. cpuN/hotplug/fail may make that
+ * teardown fail.
  */
 static int bolt_deactivate(void)
 {
@@ -115,7 +115,7 @@ static int bolt_deactivate(void)
  * @nr:		number of the CPUs
  * @err:	0, or why none of the CPUs goes; valid once @begun is set
  * @first:	set by the first CPU that enters the stop
- * @begun:	set when the first CPU has taken all CPUs out of the online mask, or set @err
+ * @begun:	set by the first CPU, when @cpus have left the online mask or @err is set
  * @owner:	the CPU that gives up its interrupts and has bolt_irqs_lock, or
  *		nr_cpu_ids
  * @done:	number of CPUs that have given up their interrupts, or refused to
@@ -311,8 +311,8 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 		bolt_set_transit(cpu, false);
 
 	/*
-	 * A dead CPU may have been the one that sends the tick broadcast. This CPU takes
-	 * the broadcast over before it waits, as the timer of a wait may depend on it.
+	 * A dead CPU may have been the one that sends the tick broadcast. Before a wait,
+	 * this CPU takes the broadcast over: the timer of a wait may need the broadcast.
 	 */
 	for_each_cpu_andnot(cpu, cpus, cpu_online_mask)
 		hotplug_cpu__broadcast_tick_pull(cpu);

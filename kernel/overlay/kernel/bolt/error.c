@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The last requests that failed. request.c adds requests that have failed or were
- * refused; sysfs.c prints all of them for bolt/last_error.
+ * refused; sysfs.c prints the last BOLT_ERRORS of these for bolt/last_error.
  */
 #include <linux/build_bug.h>
 #include <linux/cpu.h>
@@ -17,7 +17,7 @@
 #define BOLT_ERRORS 16
 
 /*
- * The longest line that a request can have: one number of 20 digits, and three of
+ * The longest line that a request can have: one number of 20 characters, and three of
  * 11.
  */
 #define BOLT_ERROR_LINE							\
@@ -28,10 +28,10 @@
  * struct bolt_error - a request that failed
  * @batch:	number of the request
  * @pid:	the process that asked
- * @cpu:	the CPU that failed or was refused; if there is none, the first CPU
+ * @cpu:	the CPU that failed or was refused; if none, the request's first CPU
  * @err:	negative error number
- * @state:	name of the state, or "admission"
- * @lost:	CPUs that could not be put back, from bolt_error_lost()
+ * @state:	name of the state whose callback failed; "admission" if no callback failed
+ * @lost:	CPUs that could not be put back, from bolt_error_lost(), or empty
  */
 struct bolt_error {
 	u64 batch;
@@ -49,7 +49,7 @@ static DEFINE_SPINLOCK(bolt_errors_lock);
 /**
  * bolt_error_add - remember a request that failed
  * @batch:	number of the request
- * @cpu:	the CPU that failed or was refused; if there is none, the first CPU
+ * @cpu:	the CPU that failed or was refused; if none, the request's first CPU
  * @state:	name of the state whose callback failed; empty if no callback has
  *		failed
  * @err:	negative error number

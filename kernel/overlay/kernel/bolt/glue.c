@@ -18,10 +18,10 @@ struct percpu_rw_semaphore *bolt_patient_sem __read_mostly;
 
 /**
  * bolt_await_reader - wait for readers in percpu_down_write()
- * @sem:	the lock
+ * @sem:	the lock; unless it is bolt_patient_sem, the writer sleeps as natively
  * @ticks:	for how long to sleep at most, in jiffies; doubled for the next call
  *
- * A reader of the hotplug lock wakes its writer, but may miss a writer that has
+ * A reader of the hotplug lock wakes the writer, but may miss a writer that has
  * just begun to wait, see readers.h. So the writer looks for readers again, soon at
  * first. The writer looks less and less often, so that the detector of hung tasks
  * still finds a writer that hangs.

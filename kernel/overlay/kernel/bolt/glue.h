@@ -37,7 +37,7 @@ static inline enum cpuhp_state bolt_cpu_state(unsigned int cpu)
 	return bolt_cpuhp_cpu(cpu)->state;
 }
 
-/* Whether @cpu is below @state, as far as the state machine knows. */
+/* Whether @cpu's state number, which changes before callbacks run, is below @state. */
 static inline bool bolt_cpu_below(unsigned int cpu, enum cpuhp_state state)
 {
 	return bolt_cpu_state(cpu) < state;

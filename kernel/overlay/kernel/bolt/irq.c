@@ -3,33 +3,33 @@
  * Interrupts: which of them may be on a CPU, and on which CPUs they are to be kept.
  * <linux/irq.h> and kernel/irq call bolt_irq_target() and bolt_irq_mark() wherever an
  * interrupt is placed, and kernel/irq calls bolt_irqs_leave() for a CPU that goes, in
- * stop_machine(); down.c decides at which moment.
+ * stop_machine(); in a request, down.c decides at which moment of the stop.
  *
  * Natively a CPU that goes looks at every interrupt in the system to find the
  * interrupts that have to move, while all other CPUs wait. With Bolt each CPU looks only
  * at its list of interrupts that may be on the CPU. As long as Bolt is enabled:
  *
- *	An interrupt that has been started and could be moved is on the lists
+ *	An interrupt that has been started and can be moved is on the lists
  *	of all CPUs in its effective affinity (or in its affinity, if the chip
  *	does not tell the effective one).
  *
- * At first each list stands for all interrupts (@all). A list is emptied in one place
- * only: in stop_machine(), when its CPU goes and begins to look at the interrupts on
- * the list; an interrupt that could not be moved is put back on the list. An interrupt
- * is put on a list wherever its masks are written, and when it is started: chips write
- * the masks by irq_data_update_effective_affinity() and irq_data_update_affinity(), and
- * irq_do_set_affinity() sets the affinity. Code that changes an interrupt that has been
- * started holds the lock of the interrupt, with interrupts off, so that no change is
- * half done while stop_machine() has stopped all CPUs. If an old vector of an interrupt
- * waits on a CPU of x86 to be cleaned up, the interrupt was on that CPU before, so the
- * list of the CPU has the interrupt.
+ * At first each list stands for all interrupts (@all). A list is emptied only in
+ * stop_machine(), when its CPU goes and begins to look at the interrupts on the list; an
+ * interrupt whose move fails is put back on the list. An interrupt is put on a list
+ * wherever its masks are written, and when it is started: chips write the masks by
+ * irq_data_update_effective_affinity() and irq_data_update_affinity(), and
+ * irq_do_set_affinity() sets the affinity. Code that changes a started interrupt holds
+ * the lock of the interrupt, with interrupts off, so that no change is half done while
+ * stop_machine() has stopped all CPUs. If an old vector of an interrupt waits on a CPU of
+ * x86 to be cleaned up, that CPU's list has the interrupt, which was on the CPU before.
  *
- * If a pending move has only one CPU as its online target, the interrupt is on the list
- * of that CPU too, and the move is called off when the CPU goes. A move to several CPUs
- * is not called off if all of these go, as it then has no effect when it is due.
+ * If a move becomes pending to just one online CPU, the interrupt is on the list of that
+ * CPU too, and the move is called off when the CPU goes. A move to several CPUs need not
+ * be called off if all of these go, as it then has no effect when it is due.
  *
- * bolt/irq_keep lists the CPUs on which movable interrupts are kept. The chip is told
- * only these CPUs while these have a vector left; the configured affinity does not change.
+ * bolt/irq_keep lists the CPUs on which movable interrupts are kept; bolt_irq_keep() has
+ * the exceptions. The chip of a kept interrupt is told only CPUs of the list while these
+ * have a vector left; the configured affinity does not change.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -82,7 +82,7 @@ static bool bolt_irq_stuck;
 static struct cpumask bolt_irq_list;
 static struct cpumask *bolt_irq_applied;
 
-/* The CPU that an interrupt has left for irq_keep, if it was on one CPU; may be outdated. */
+/* Of interrupts that irq_keep has moved off a single CPU: that CPU; may be outdated. */
 static DEFINE_XARRAY(bolt_irq_homes);
 
 static bool bolt_irq_listed(const struct bolt_irqs *list, unsigned int irq)
@@ -151,9 +151,8 @@ static bool bolt_irq_moves(struct irq_data *data)
 
 /*
  * Whether free_irq() may be waiting until the interrupt is no longer in flight, which
- * the IO-APIC of x86 can tell of level-triggered interrupts. free_irq() has removed
- * the last action by then, while an interrupt that a driver has not enabled yet has
- * an action.
+ * the IO-APIC of x86 can tell of level-triggered interrupts. free_irq() has removed the
+ * last action by then; an interrupt that its driver has not enabled yet has an action.
  */
 static bool bolt_irq_awaited(struct irq_data *data)
 {
@@ -171,7 +170,7 @@ static bool bolt_irq_awaited(struct irq_data *data)
  * the interrupt, so if that CPU goes as well, the interrupt must move once more.
  *
  * Context: the CPU that goes, in stop_machine(); lock of the interrupt held.
- * Return: true if so.
+ * Return: true if so; always false where bolt_may_defer() is false, as in suspend.
  */
 bool bolt_irq_stopping(struct irq_data *data)
 {
@@ -194,10 +193,7 @@ void bolt_irq_mark(struct irq_desc *desc)
 	    !(bolt_irq_moves(data) || bolt_irq_awaited(data)))
 		return;
 	bolt_irq_target(data, bolt_irq_where(data));
-	/*
-	 * The interrupt could not be moved off a CPU that went, so the next CPU that
-	 * goes tries again.
-	 */
+	/* With all CPUs of @desc gone, the next CPU that goes looks at all interrupts. */
 	if (!cpumask_intersects(bolt_irq_where(data), cpu_online_mask))
 		WRITE_ONCE(bolt_irq_stuck, true);
 }
@@ -243,7 +239,7 @@ static bool bolt_irqs_complete(const struct bolt_irqs *list)
  * bolt_irqs_leave - begin to move interrupts off this CPU
  *
  * The caller goes on with bolt_irqs_next(), and calls bolt_irq_mark() for each
- * interrupt.
+ * interrupt that bolt_irqs_next() finds.
  *
  * Context: the CPU that goes, in stop_machine().
  * Return: false if there is no interrupt that may have to move.
@@ -296,8 +292,8 @@ bool bolt_irqs_next(unsigned int *irq)
 }
 
 /*
- * Interrupts that are or were managed. If there was no memory to note an interrupt, any
- * interrupt may be managed.
+ * Interrupts that are or were managed. bolt_irqs_unknown is set once there was no memory
+ * to note such an interrupt: from then on any interrupt may be managed.
  */
 static DEFINE_XARRAY(bolt_irqs_managed);
 static bool bolt_irqs_unknown;
@@ -320,7 +316,7 @@ void bolt_irq_managed(unsigned int irq)
  * @at:		the first number to look at
  *
  * Context: irq_lock_sparse().
- * Return: @irq, or NULL if there is no other such interrupt.
+ * Return: @irq, or NULL if no interrupt from number @at on may be a managed one.
  */
 unsigned int *bolt_irq_managed_from(unsigned int *irq, unsigned int at)
 {
@@ -369,8 +365,8 @@ static bool bolt_irq_isolated(const struct cpumask *mask)
 }
 
 /*
- * Sets @home to the CPU on which the interrupt was before irq_keep was set, if that
- * CPU is in @mask. Returns whether @home has an online CPU.
+ * Sets @home to the CPU on which the interrupt was before irq_keep was set. Returns false
+ * if that CPU is not known, not in @mask or not online.
  */
 static bool bolt_irq_home(unsigned int irq, const struct cpumask *mask,
 			  struct cpumask *home)
@@ -390,9 +386,11 @@ static bool bolt_irq_home(unsigned int irq, const struct cpumask *mask,
  * @kept:	where to put the affinity that the chip is to be told
  *
  * If the interrupt moves back, as irq_keep no longer applies, @kept is its former CPU.
+ * irq_keep does not apply to an interrupt that user space may not move, or has placed
+ * since irq_keep was set, nor to one whose online CPUs are all isolated.
  *
  * Context: lock of the interrupt held.
- * Return: true if @kept has been filled in, false if irq_keep does not apply.
+ * Return: true if @kept has been filled in, false if the chip is to be told @mask.
  */
 bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,
 		   struct cpumask *kept)
@@ -418,7 +416,8 @@ bool bolt_irq_keep(struct irq_data *data, const struct cpumask *mask,
  * @irq:	the interrupt
  * @mask:	the CPUs
  *
- * irq_keep no longer applies to this interrupt until irq_keep is emptied and set anew.
+ * If irq_keep is set and this call succeeds, irq_keep does not apply to the interrupt
+ * until irq_keep is emptied and set anew.
  *
  * Context: any.
  * Return: as irq_set_affinity().
@@ -476,7 +475,7 @@ static bool bolt_irq_within(struct irq_data *data, const struct cpumask *mask)
 	return !cpumask_empty(now) && cpumask_subset(now, mask);
 }
 
-/* Moves the interrupt to CPUs of irq_keep. Returns the CPU that the interrupt leaves, or -1. */
+/* Moves the interrupt to CPUs of irq_keep. Returns what bolt_irq_place() is to return. */
 static int bolt_irq_collect(struct irq_desc *desc)
 {
 	static struct cpumask kept;
@@ -514,8 +513,8 @@ static void bolt_irq_release(struct irq_desc *desc)
 }
 
 /*
- * Places one interrupt anew. Returns the CPU that the interrupt leaves for a CPU of
- * irq_keep, or -1.
+ * Places one interrupt anew. Returns the CPU that the interrupt leaves for CPUs of
+ * irq_keep; -1 if it does not leave for these, or was not on exactly one CPU.
  */
 static int bolt_irq_place(struct irq_desc *desc)
 {
@@ -647,7 +646,8 @@ static void bolt_irq_forget_users(void)
 
 /**
  * bolt_irq_set_list - set irq_keep
- * @list:	the CPUs; if empty, interrupts go back to where they were or are configured
+ * @list:	the CPUs; if empty, interrupts that irq_keep moved go back, each to its
+ *		former CPU, or if that is not known or not usable, to its configured CPUs
  *
  * Context: may sleep.
  * Return: 0, or -EINVAL if @list is not empty and none of its CPUs is online.

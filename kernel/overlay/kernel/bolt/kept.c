@@ -77,7 +77,7 @@ static unsigned int bolt_instances(enum cpuhp_state state)
 	return nr;
 }
 
-/* Returns what the teardown of a fixed state frees, or 0 if this file does not know. */
+/* Returns how many bytes the teardown of a fixed state frees; 0 if not known here. */
 static unsigned long bolt_kept_fixed(unsigned int cpu, enum cpuhp_state state)
 {
 	switch (state) {

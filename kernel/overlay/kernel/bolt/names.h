@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Dynamic hotplug states of this kernel's own source that x86_64 or arm64 can have,
- * built in or in a module. An entry has the name that is passed to cpuhp_setup_state(),
- * and says whether the callbacks are right in a request for several CPUs; entries are
- * sorted by name. The module is the one that the callbacks are part of, which need not
- * be the module that registers them; "" if the code cannot be a module. An entry also
- * says whether the teardown is deferred, and what is then hidden from user space. A
- * state whose code calls bolt_defer_state() has no entry, because that code itself says
- * what an entry would say.
+ * Dynamic hotplug states of this kernel's own source that x86_64 or arm64 can have, built
+ * in or in a module; those that only one kernel version has are in compat-names.h. An
+ * entry has the name that is passed to cpuhp_setup_state(), and says whether the
+ * callbacks are right in a request for several CPUs; entries are sorted by name. The
+ * module is the one that the callbacks are part of, which need not be the module that
+ * registers them; "" if the code cannot be a module. An entry also says whether the
+ * teardown is deferred, and what is then hidden from user space. A state whose code calls
+ * bolt_defer_state() has no entry, because that code itself says what an entry would say.
  *
  * The callbacks were read with these questions:
  *
- * - When CPUs go, all CPUs of the request are in cpu_online_mask and in the masks
- *   of cores, dies and nodes, but not in cpu_active_mask, until the last teardown
- *   of a hotplug thread has run. Does the callback choose a CPU from these masks,
+ * - When CPUs go, all these CPUs are in cpu_online_mask and in the masks of cores,
+ *   dies and nodes, but not in cpu_active_mask, until the last teardown of a
+ *   hotplug thread has run. Does the callback choose a CPU from these masks,
  *   count the CPUs, or ask whether its CPU is the last one?
- * - When CPUs come, all CPUs of the request are in cpu_online_mask before the first
+ * - When CPUs come, all these CPUs are in cpu_online_mask before the first
  *   startup of a hotplug thread runs. Does the callback choose, call or wait for a
  *   CPU on which the startup of the state has not run?
- * - Callbacks of prepare states run in the control task while all CPUs of the
- *   request are offline: startups before the first CPU is woken, teardowns after
- *   the last CPU has died. (With bolt.boot=tree, startups run in hotplug threads of CPUs
- *   that have come before.) Does such a callback need a CPU of the request to be online?
+ * - Callbacks of prepare states run in the control task: startups before the first
+ *   CPU that comes is woken, teardowns after the last CPU that goes has died. (With
+ *   bolt.boot=tree, startups run in hotplug threads of CPUs that have come before.)
+ *   Does such a callback need one of the CPUs that come, or go, to be online?
  * - Does the callback wait for code on another CPU that waits for the hotplug lock,
  *   which is not free before the request is over?
  * - If a callback fails for one CPU, do the callbacks that take the other CPUs back
@@ -117,7 +117,7 @@ NAMED_CONCURRENT("optee/pcpu-notif:starting", "optee",
 NAMED_SERIAL("optee:probe", "optee",
 	     "startup only: calls the firmware on the CPU itself"),
 NAMED_SERIAL("padata:online", "",
-	     "gives jobs to CPUs that stay; a request's last callback finds all CPUs that come"),
+	     "gives jobs to CPUs that stay; only the last startup of a request sees all CPUs that come"),
 NAMED_SERIAL("pci/amd_bus:online", "",
 	     "startup only: sets a bit in a register that the cores of a node share"),
 NAMED_SERIAL("perf/arm/cmn:online", "arm_cmn",

@@ -83,8 +83,8 @@ int bolt_parse_list(const char *buf, size_t count, unsigned long *bits,
  * @bits:	where to put the mask, as a bitmap of @nbits bits
  * @nbits:	how many CPUs there may be
  *
- * As for sched_setaffinity() the mask may be shorter than the kernel's, or longer;
- * the bits beyond the kernel's mask must be zero.
+ * As for sched_setaffinity(), the mask may be shorter than the kernel's, or longer;
+ * unlike there, a bit that is set beyond the kernel's mask is an error.
  *
  * Context: any.
  * Return: 0; -E2BIG: a page or more, which kernfs may have cut; -EINVAL: not an array of

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SMT control, suspend and hibernation, and the shutdown of CPUs before kexec.
- * Natively the code of these operations, in kernel/cpu.c, takes CPUs down and brings
- * CPUs up one by one. That code calls functions of this file, so that each operation
- * becomes one request of request.c. A reboot settles all CPUs.
+ * SMT control, suspend and hibernation, and the shutdown of CPUs before kexec. Natively
+ * the code of these operations, in kernel/cpu.c, takes CPUs down and brings CPUs up one
+ * by one. That code calls functions of this file, which take all these CPUs down, or up,
+ * in one request of request.c while Bolt is enabled. A reboot settles all CPUs.
  */
 #define pr_fmt(fmt) "bolt: " fmt
 
@@ -49,8 +49,8 @@ static void bolt_smt_coming(struct cpumask *cpus)
 
 	for_each_present_cpu(cpu) {
 		/*
-		 * The CPU is offline; or an undo, or a write to cpuN/hotplug/target, has
-		 * left the CPU half-way.
+		 * Below CPUHP_ONLINE the CPU is offline; or an undo, or a write to
+		 * cpuN/hotplug/target, has left the CPU half-way.
 		 */
 		if (bolt_cpu_state(cpu) < CPUHP_ONLINE &&
 		    node_online(cpu_to_node(cpu)) &&
@@ -117,7 +117,7 @@ int bolt_smt_enable(void)
 		return 0;
 	cpumask_clear(&bolt_pm_mask);
 	bolt_smt_coming(&bolt_pm_mask);
-	/* Hotplug is disabled when a resume from hibernation brings up all threads. */
+	/* Forced: a resume from hibernation brings threads up with hotplug disabled. */
 	err = bolt_request(&bolt_pm_mask, cpu_none_mask, BOLT_FORCED);
 	if (!err)
 		bolt_notify(&bolt_pm_mask, true);
@@ -186,7 +186,7 @@ static void bolt_trace_suspend(const char *what, const struct cpumask *cpus,
  * No teardown is deferred. A pending wake-up ends the request between two phases.
  *
  * Context: cpu_add_remove_lock held; may sleep.
- * Return: 0; or an error, and then all CPUs are up except those in @frozen.
+ * Return: 0; or an error, and then all CPUs that were up are up except those in @frozen.
  */
 int bolt_freeze(unsigned int primary, struct cpumask *frozen)
 {
@@ -229,8 +229,8 @@ void bolt_thaw(const struct cpumask *frozen)
  * @primary:	the CPU that stays; if it is offline, the first CPU that is online
  *		stays
  *
- * No teardown is deferred. If the request fails, the caller tries each CPU by
- * itself.
+ * No teardown is deferred. If the request fails, or Bolt is disabled, the caller tries
+ * each CPU by itself.
  *
  * Context: as bolt_freeze().
  */

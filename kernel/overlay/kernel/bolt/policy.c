@@ -5,14 +5,14 @@
  * request, request.c, domains.c and boot/tree.c call functions of this file; other files
  * look into bolt_known[] of steps.c, which this file keeps up to date.
  *
- * Rows classify the states. rows.h has a row, with a reason, for every fixed state that
- * x86_64 or arm64 can have; a fixed state whose teardown may be deferred has an entry in
- * bolt_defers[] below as well, or its code calls bolt_defer_state(). A dynamic
- * state has a row by its registered name, in names.h, or its code calls
- * bolt_defer_state(), mostly because the state has functions of its own that defer and
- * cancel. The administrator may make a state critical, fit or unfit in bolt/states. A
- * state of which nothing is known is critical, and makes requests for several CPUs go
- * CPU by CPU.
+ * Rows classify the states. rows.h, with compat-rows.h, has a row, with a reason, for
+ * every fixed state that x86_64 or arm64 can have; a fixed state whose teardown may be
+ * deferred has an entry in bolt_defers[] below as well, or its code calls
+ * bolt_defer_state(). A dynamic state has a row by its registered name, in names.h or
+ * compat-names.h, or its code calls bolt_defer_state(), mostly because the state has
+ * functions of its own that defer and cancel. The administrator may make a state
+ * critical, fit or unfit in bolt/states. A state of which nothing is known is critical,
+ * and makes requests for several CPUs go CPU by CPU.
  *
  * A reason says what would go wrong if the teardown were deferred, or what the
  * callbacks do, and under which lock several CPUs may run these at once.
@@ -21,7 +21,7 @@
  *
  * What does "fit" mean? A callback may ask whether its CPU is the last one of a
  * package, choose a successor for a duty of its CPU, or wait for what other CPUs
- * do. In a request for several CPUs the callback finds another answer than
+ * do. In a request for several CPUs the callback may find another answer than
  * natively, because CPUs that are about to go are still online, and CPUs that have
  * come are not active yet. A state is therefore fit only if a person has read its
  * callbacks and declared the state fit. One state that is not fit, with callbacks to run,
@@ -231,7 +231,7 @@ static unsigned long bolt_state_callback(enum cpuhp_state state, bool startup)
 
 	/*
 	 * For a state with instances, the callback is in another member of the same
-	 * union.
+	 * union, so that reading @single finds the address of that callback, too.
 	 */
 	return (unsigned long)(startup ? step->startup.single :
 					 step->teardown.single);
@@ -362,7 +362,7 @@ struct bolt_row bolt_row(enum cpuhp_state state)
 
 	if (row)
 		return bolt_is_foreign(state) ? foreign : *row;
-	/* Pairs with bolt_defer_state(). */
+	/* Pairs with bolt_set_defer(). */
 	defer = smp_load_acquire(&bolt_defers[state]);
 	if (defer)
 		return (struct bolt_row){
@@ -388,7 +388,7 @@ bool bolt_concurrent(enum cpuhp_state state)
 
 	if (row)
 		return row->fit == BOLT_CONCURRENT && !bolt_is_foreign(state);
-	/* Pairs with bolt_defer_state(). */
+	/* Pairs with bolt_set_defer(). */
 	defer = smp_load_acquire(&bolt_defers[state]);
 	if (defer)
 		return defer->concurrent;
@@ -414,7 +414,7 @@ static const struct bolt_defer *bolt_find_defer(enum cpuhp_state state)
 		return NULL;	/* This declaration only says whether the state is concurrent. */
 	if (!defer || bolt_overridden(state))
 		return NULL;
-	/* The row describes other callbacks than those of the module. */
+	/* The row describes other callbacks than those of the foreign module. */
 	if (bolt_row_fixed(state) && bolt_is_foreign(state))
 		return NULL;
 	return defer;
@@ -447,7 +447,7 @@ void bolt_set_overridden(enum cpuhp_state state, bool critical)
 /**
  * bolt_set_defer - let the teardown of a state be deferred
  * @state:	the state
- * @defer:	how the state is deferred, as bolt_defer_state() has checked; or NULL
+ * @defer:	how the state is deferred, which is not checked here; NULL: not any more
  *
  * Context: a task.
  */
@@ -535,7 +535,7 @@ static void bolt_review(enum cpuhp_state state)
  * Adding or removing an instance of the state also settles the state first, and
  * keeps @defer.
  *
- * A state without startup can be deferred if it is below CPUHP_BRINGUP_CPU. If @restart
+ * A state without startup can be deferred only below CPUHP_BRINGUP_CPU. If @restart
  * of @defer is set, the state must have a startup, and must not be one with instances.
  * For a dynamic state that is not to be deferred, @defer may say whether the state is
  * concurrent, and why.
@@ -650,7 +650,7 @@ static bool bolt_state_no_instance(enum cpuhp_state state)
  * callbacks runs then.
  *
  * Context: hotplug lock held for writing, or as bolt_forget_declared(), or early in boot.
- * Return: the lowest state that is not fit, or CPUHP_INVALID if all are.
+ * Return: the lowest state that is not fit, or CPUHP_INVALID if all states are fit.
  */
 enum cpuhp_state bolt_find_unfit(void)
 {
@@ -666,8 +666,8 @@ enum cpuhp_state bolt_find_unfit(void)
 /**
  * bolt_must_go_by_cpu - whether the request that begins must go CPU by CPU
  *
- * If a state is unfit, adds the request to the count of requests that this state has
- * slowed, and prints a message for the first of these requests.
+ * If states are unfit, adds the request to the count of requests that the lowest of these
+ * states has slowed, and prints a message if it is the first request in that count.
  *
  * Context: hotplug lock held for writing.
  * Return: true if so.

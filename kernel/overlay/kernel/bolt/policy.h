@@ -10,9 +10,9 @@
 
 /**
  * enum bolt_fit - what a hotplug state allows in a request for several CPUs
- * @BOLT_UNFIT: the request takes its CPUs through all states one after the other,
- *	except that all CPUs that go leave the scheduler together; a state of which
- *	nothing is known is unfit
+ * @BOLT_UNFIT: the request takes one CPU after the other through all states, except
+ *	that all CPUs that go leave the scheduler together; a state of which nothing is
+ *	known is unfit
  * @BOLT_SERIAL: callbacks of the state run for one CPU at a time
  * @BOLT_CONCURRENT: callbacks of the state may run for several CPUs at once
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Requests. A request names any number of CPUs that are to come online, and any number
- * that are to go offline; either all these CPUs come and go, or none. A request runs
- * through this file as follows.
+ * that are to go offline; either all these CPUs come and go, or none, except that at boot
+ * all CPUs come that can. A request runs through this file as follows.
  *
  *	bolt_change(), bolt_request_one()	a write to bolt/offline and the like begins in
  *					bolt_change(), cpu_device_down() and _up() in
@@ -175,8 +175,8 @@ static void bolt_undo(struct bolt_batch *batch)
 }
 
 /*
- * Checks that all CPUs of the request may still go: a CPU that has just come online
- * may have made another CPU one that must stay.
+ * Checks that all CPUs that are to go still may: a CPU that has just come online may
+ * have made another CPU one that must stay.
  */
 static int bolt_recheck_devices(struct bolt_batch *batch)
 {
@@ -287,10 +287,10 @@ void bolt_notify_lost(unsigned int cpu)
 }
 
 /*
- * Reports the CPUs that an undo has failed to put back. CPUs that stay half-way are
- * settled now, and dev->offline is cleared for CPUs that are all the way up, and set
- * for all others. Callers that pass BOLT_NO_DEFER to bolt_request() write dev->offline
- * themselves, or have no need to.
+ * Reports the CPUs that an undo has failed to put back. Those that stay half-way are
+ * settled now. If @devices is set, dev->offline is cleared for those that are all the way
+ * up, and set for the rest. Callers that pass BOLT_NO_DEFER to bolt_request() write
+ * dev->offline themselves, or have no need to.
  */
 static void bolt_report_lost(const struct bolt_batch *batch, bool devices)
 {
@@ -348,7 +348,7 @@ int bolt_request(const struct cpumask *up, const struct cpumask *down,
 		 unsigned int flags)
 {
 	static struct cpumask coming, going;
-	/* Static: a CPU that dies late may read the batch after this function returns. */
+	/* Static: after the return, a CPU that did not die in time may read the batch. */
 	static struct bolt_batch batch;
 	unsigned int cpu, returning = 0, nr_up, nr_down;
 	ktime_t start = ktime_get();
@@ -602,8 +602,8 @@ EXPORT_SYMBOL_GPL(bolt_cpus_set);
  * CPU that an undo has left half-way, as that CPU still runs.
  *
  * Context: device_offline().
- * Return: 1 if the device is no CPU, or its CPU is not half-way any more; or a negative
- * error number.
+ * Return: 1 if the device is no CPU, or its CPU is not half-way, or no longer; or the
+ * negative error number of taking the CPU down.
  */
 int bolt_finish_offline(struct device *dev)
 {
@@ -623,7 +623,7 @@ int bolt_finish_offline(struct device *dev)
 	return 1;
 }
 
-/* Runs in the control thread. The first call takes the hotplug lock for writing. */
+/* Runs in the control thread, as the first call takes the hotplug lock for writing. */
 static int bolt_slow_readers(void *unused)
 {
 	bolt_hold_readers_slow(true);
@@ -637,7 +637,7 @@ static int bolt_slow_readers(void *unused)
  * When Bolt has been disabled, no CPU is parked, and readers of the hotplug lock
  * are back on their fast path as soon as a grace period is over.
  *
- * Context: may sleep: for a grace period, or until all CPUs are settled.
+ * Context: may sleep: for a grace period if @on, else until all CPUs are settled.
  * Return: 0; -EIO if Bolt has found itself broken; -ENOMEM or -EINTR if the control
  * thread could not be made, for lack of memory or because the caller was killed.
  */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A row for every fixed hotplug state that x86_64 or arm64 can have, in the order of
- * their numbers. policy.c includes this file and says what the columns mean. A reason
- * says what would go wrong if the teardown were deferred, or what the callbacks do. Where
- * a reason has no subject, the state is the subject. A state that may be deferred also
- * needs an entry in bolt_defers[] of policy.c, or code that calls bolt_defer_state().
- * A state that only this kernel has, or whose callbacks differ between kernels, is in
- * compat-rows.h. The comment above each section says where the callbacks of its states
- * run when a CPU goes or comes. A teardown that was deferred runs later, in any task and
- * on any CPU.
+ * their numbers. policy.c includes this file; policy.h says what the columns mean. A
+ * reason says what would go wrong if the teardown were deferred, or what the callbacks
+ * do. Where a reason has no subject, the state is the subject. A state that may be
+ * deferred also needs an entry in bolt_defers[] of policy.c, or code that calls
+ * bolt_defer_state(). A state that only one kernel version has, or whose callbacks differ
+ * between versions, is in compat-rows.h. The comment above each section says where the
+ * callbacks of its states run when a CPU goes or comes. A deferred teardown that is not
+ * cancelled runs later, in any task and on any CPU.
  */
 
 /*

@@ -3,12 +3,12 @@
  * Settling: running the pending teardowns of parked CPUs, so that the CPUs become
  * natively offline. request.c queues the worker at the end of a request. The worker runs
  * async teardowns at once. When the settle delay of a CPU is over, the worker runs the
- * lazy teardowns of that CPU: while these are pending, other CPUs have to look for what the
- * CPU keeps. With bolt/keep set to "pressure", elided teardowns stay pending until the
- * shrinker at the end of this file finds memory short; then the worker runs all teardowns.
- * The worker looks at CPUs in the order of their numbers. Code that disables Bolt, suspends
- * or reboots the system, starts another kernel, removes a state or moves it to critical,
- * or carries out a write to bolt/settle settles the CPUs or the state itself, at once.
+ * lazy teardowns of that CPU: as long as these are pending, code that drains or adds up
+ * data of CPUs has to visit the CPU. With bolt/keep set to "pressure", elided teardowns
+ * stay pending until memory is short, and the shrinker at the end of this file has the
+ * worker run all teardowns. The worker looks at CPUs in the order of their numbers. Code
+ * that cannot wait for the worker settles CPUs, or one state, itself, for instance to
+ * disable Bolt, suspend, reboot, kexec, remove a state, or serve writes to bolt/settle.
  */
 
 #include <linux/cpu.h>
@@ -35,7 +35,7 @@ unsigned int bolt_settle_delay_ms = 1000;
 /* Whether a CPU keeps the objects of elided states only until the settle delay is over. */
 bool bolt_keep_for_delay;
 
-/* Set when memory is short: the worker then does not wait for the settle delay. */
+/* Set when memory is short: the worker then runs all pending teardowns at once. */
 static bool bolt_pressure;
 
 /**
@@ -44,8 +44,8 @@ static bool bolt_pressure;
  * @last:	BOLT_ASYNC, BOLT_LAZY or BOLT_ELIDE: states of this class and of the
  *		classes before it count
  *
- * Context: as bolt_settle_state(); or any, and then another task may settle the state
- * before the caller looks at it.
+ * Context: as bolt_settle_state(); without the locks of that function, the state may no
+ * longer be pending when this function returns.
  * Return: the state, or -ENOENT if there is none.
  */
 static int bolt_next_to_settle(unsigned int cpu, enum bolt_class last)
@@ -117,7 +117,7 @@ int bolt_tear_down(unsigned int cpu, enum cpuhp_state state,
  * @state:	the state; if its teardown is not pending there is nothing to do
  *
  * Context: hotplug lock held for reading, and cpuhp_state_mutex. May sleep.
- * Return: as bolt_tear_down(); before the next call other tasks should get the locks.
+ * Return: as bolt_tear_down(); bolt_settle_next() drops the locks between two calls.
  */
 static int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 {
@@ -149,7 +149,7 @@ static int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 }
 
 /**
- * bolt_settle_everywhere - run a state's pending teardowns of all CPUs
+ * bolt_settle_everywhere - run a state's pending teardowns, for all CPUs
  * @state:	the state; if it is not deferred there is nothing to do
  *
  * Called, among other cases, when an instance of the state is about to come or go.
@@ -200,7 +200,7 @@ static bool bolt_settle_next(unsigned int cpu, enum bolt_class last)
 {
 	int state, err = 0;
 
-	/* Even if nothing seems pending, another task may be running a teardown of @cpu. */
+	/* Takes the locks in any case, to wait for a task that runs teardowns of @cpu. */
 	bolt_lock_states();
 	state = bolt_next_to_settle(cpu, last);
 	if (state >= 0)
@@ -302,7 +302,7 @@ static void bolt_settle_now(unsigned int cpu, enum bolt_class last)
 
 /*
  * Whether @cpu is to be settled when its delay is over: it has a teardown of class
- * @last or before pending, or must no longer wait in the kernel.
+ * @last or before pending, or waits in the kernel and must not stay there.
  */
 static bool bolt_awaits(unsigned int cpu, enum bolt_class last)
 {
@@ -337,12 +337,12 @@ static void bolt_settle_work(struct work_struct *work)
 	}
 	if (next < 0)
 		return;
-	/* A request may have queued this work for a time after the next CPU is due. */
+	/* This replaces the later time for which a request may have queued the work. */
 	mod_delayed_work(system_dfl_wq, to_delayed_work(work),
 			 msecs_to_jiffies(next) + 1);
 	/*
-	 * Another task may have queued the work for now, which mod_delayed_work()
-	 * above has undone: check whether there is a reason to run at once.
+	 * Another task may have queued the work to run at once, which mod_delayed_work()
+	 * above has undone: check whether there is still a reason to run at once.
 	 */
 	if (READ_ONCE(bolt_settle_delay_ms) != delay || bolt_due_with_delay() != last ||
 	    READ_ONCE(bolt_pressure) || bolt_any_async())
@@ -354,7 +354,7 @@ static DECLARE_DELAYED_WORK(bolt_settler, bolt_settle_work);
 /**
  * bolt_settle_later - queue the worker that settles CPUs
  * @cpu:	the CPU; if a teardown of class BOLT_ASYNC is pending for this CPU, the
- *		worker runs at once, otherwise when the settle delay is over
+ *		worker runs at once, otherwise at the latest when the settle delay is over
  *
  * The work is unbound, so that it runs even if the CPU that has queued it goes
  * offline.
@@ -430,7 +430,7 @@ int bolt_override(enum cpuhp_state state, bool critical)
 		bolt_unlock_states();
 		return -ENOENT;
 	}
-	/* The rebuild of scheduler domains is deferred as a state of its own. */
+	/* The teardown's rebuild of scheduler domains is pending as another state. */
 	if (state == CPUHP_AP_ACTIVE)
 		bolt_settle_everywhere(BOLT_DOMAINS);
 	unit = bolt_row(state).unit;
@@ -439,7 +439,7 @@ int bolt_override(enum cpuhp_state state, bool critical)
 		    (unit == BOLT_NO_UNIT || bolt_row(s).unit != unit))
 			continue;
 		bolt_settle_everywhere(s);
-		/* Native teardowns will remove the sysfs entries, and startups make new ones. */
+		/* Native teardowns will remove the sysfs entries that were looked up. */
 		for_each_possible_cpu(cpu)
 			bolt_forget_entries(cpu, s);
 		bolt_set_overridden(s, critical);

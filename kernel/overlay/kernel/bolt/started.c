@@ -13,9 +13,9 @@
  *   rises to the state again. The number of a dead CPU stays below the state until
  *   the startup has run again.
  * - After a startup has run without error, the number rises to the state; also if
- *   the startup is skipped because its teardown was pending.
- * - A state without a callback in that direction is passed together with the next
- *   state that has one. A state without a teardown therefore counts as up until a
+ *   the startup is skipped because the state's teardown was pending.
+ * - A state without a callback in the direction of the CPU is passed together with the
+ *   next state that has one. A state without a teardown therefore counts as up until a
  *   teardown below it begins; do not ask about such a state.
  * - The callback of a state that is registered or removed while the CPU is further
  *   up does not change how far the CPU has come. While a state is being registered
@@ -55,8 +55,8 @@ DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
  * being registered or removed, it counts as up on all CPUs that have got past it.
  *
  * Do not ask about states below the STARTING section: without CONFIG_BOLT this function
- * is cpu_online(), which is false for a CPU that has only run its PREPARE startups. A
- * callback of @state asks about other CPUs, as @state is not up on the callback's CPU.
+ * is cpu_online(), which is false for a CPU that has only run its PREPARE startups. In a
+ * callback of @state, ask only about other CPUs: @state is not up on the callback's CPU.
  *
  * If the answer is yes, the caller sees all that the startup did. If the caller
  * has seen something that the teardown did, and a read barrier follows, the
@@ -65,8 +65,8 @@ DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
  * find each other.
  *
  * Context: any. The answer lasts as long as the hotplug lock is held; inside a
- * request it lasts only within a serial callback of @state: no callback of @state in the
- * other direction runs meanwhile, see bolt_run_threads().
+ * request it lasts only within a serial callback of @state: no other callback of @state
+ * runs meanwhile; see turn.c and, for the other direction, bolt_run_threads().
  * Return: true if so.
  */
 bool cpuhp_started(unsigned int cpu, enum cpuhp_state state)

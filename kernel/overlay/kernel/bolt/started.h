@@ -16,7 +16,7 @@
 
 #include "glue.h"
 
-/* The highest state that is certainly up on the CPU, while callbacks may be running. */
+/* The highest state that is certainly up on the CPU, also while a callback is running. */
 DECLARE_PER_CPU(enum cpuhp_state, bolt_reached);
 
 /**
@@ -57,9 +57,9 @@ static __always_inline struct bolt_step bolt_step_begin(struct bolt_step step)
 		   (step.state == step.st->state || step.state == CPUHP_BP_KICK_AP)) {
 		/*
 		 * On the way down, the CPU has passed states without a callback,
-		 * which were not noted. A state that is registered now among these
-		 * must not count as up before its startup has run. @last is set if one
-		 * instance of the state has refused: the state then counts as up.
+		 * which was not noted. A state that has been registered since among
+		 * these must not count as up before its startup has run. @last is set if
+		 * the teardown of one instance has failed: the state then counts as up.
 		 */
 		smp_store_release(reached, step.st->state - 1);
 	}
@@ -117,7 +117,7 @@ static __always_inline const int *bolt_step_ret(int *ret)
 
 /*
  * Wraps the rest of the block, in which the callback of a state runs or is skipped.
- * @_result is the callback's result.
+ * @_result points to the callback's result.
  */
 #define bolt_step(_cpu, _st, _state, _bringup, _result)		\
 	struct bolt_step __bolt_step __cleanup(bolt_step_end) =		\

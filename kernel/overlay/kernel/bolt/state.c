@@ -42,7 +42,7 @@ u64 bolt_batches;
 /* The request that is under way; NULL unless the hotplug lock is held for writing. */
 struct bolt_batch *bolt_batch;
 
-/* The control task carries the request out: the control thread; during boot, PID 1. */
+/* The task that carries the request out, or NULL: the control thread; in boot, PID 1. */
 struct task_struct *bolt_control_task;
 
 /*
@@ -68,7 +68,7 @@ struct work_struct bolt_disabler;
 /* Whether callbacks are timed, which costs two readings of the clock for each. */
 DEFINE_STATIC_KEY_FALSE(bolt_timing);
 
-/* bolt_counts[] is written where callbacks run, perhaps by several CPUs at once. */
+/* Atomic, as several CPUs that run callbacks may write bolt_counts[] at once. */
 struct bolt_count bolt_counts[BOLT_NR_STATES];
 u64 bolt_stats[BOLT_STATS];
 
@@ -116,7 +116,7 @@ static bool bolt_takes_part(void)
  * because no other hotplug operation can be under way during a request.
  *
  * Context: code that runs inside a hotplug operation, on any CPU.
- * Return: the request, or NULL if the operation is a native one.
+ * Return: the request, or NULL if there is none or the caller is no part of it.
  */
 static struct bolt_batch *bolt_current_batch(void)
 {
@@ -165,7 +165,7 @@ bool bolt_asker_sleeps_on(unsigned int cpu)
 }
 
 /**
- * bolt_may_defer - whether the request may defer teardowns and take shortcuts
+ * bolt_may_defer - whether the request may defer teardowns, park CPUs warm and the like
  *
  * Context: as bolt_in_request().
  * Return: true if so; false outside of requests, and in suspend, boot, reboot and kexec.
@@ -405,7 +405,7 @@ unsigned long bolt_pages_held(unsigned int cpu)
 /**
  * bolt_broken - disable Bolt for good, as law 2 does not hold
  * @cpu:	the CPU
- * @state:	the state whose callback has run, or was about to run, twice
+ * @state:	the state for which the law does not hold
  * @what:	what was found
  *
  * Warns once, and queues a work of request.c that settles all CPUs and disables

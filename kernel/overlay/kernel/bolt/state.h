@@ -48,7 +48,7 @@ struct bolt_set {
  * @goal:	the state to which that request takes the CPU
  * @from:	the CPU's state before its hotplug thread was started
  * @failed:	in an undo, the first state whose callback failed for the CPU, or CPUHP_INVALID
- * @half_way:	whether an undo has left the CPU online but not active, and its
+ * @half_way:	whether an undo has left the CPU online, but not all the way up, and its
  *		device offline; ignored once the CPU is offline or all the way up
  * @may_run_serial:	whether the CPU's hotplug thread may run serial callbacks
  * @has_lock:	whether the CPU has the lock of bolt_ap_lock()
@@ -162,7 +162,7 @@ extern struct bolt_stop *bolt_stopping;
  * @runs:	callbacks that ran inside requests
  * @skips:	callbacks that did not run: teardowns deferred, startups skipped
  * @settles:	deferred teardowns that ran later
- * @slowed:	requests that went CPU by CPU because of the state
+ * @slowed:	requests that went CPU by CPU, the state being the lowest unfit one
  * @ns:		nanoseconds that @settles took, and @runs while bolt/timing was on
  */
 struct bolt_count {
@@ -299,7 +299,7 @@ static inline void bolt_set_round(const struct cpumask *round)
 	bolt_batch->round = round;
 }
 
-/* Whether @err ends the phase. An undo goes on with the CPUs that it can take back. */
+/* Whether @err ends the phase. In an undo, and in boot, other CPUs of the phase go on. */
 static inline bool bolt_gives_up(int err)
 {
 	return err && !bolt_batch->undo;

@@ -85,7 +85,7 @@ static bool bolt_is_plain(enum cpuhp_state state, const struct bolt_defer *defer
  * bolt_steps_know - update what is known of a state
  * @state:	the state
  * @class:	when its teardown runs
- * @defer:	how the teardown is deferred, or NULL if it is critical now
+ * @defer:	how the teardown is deferred, or NULL if @state is critical now
  * @serial:	whether its teardowns run for one CPU at a time
  * @serial_up:	whether its startups run for one CPU at a time
  *

@@ -15,7 +15,7 @@
 
 /**
  * struct bolt_known - what policy.c says of a state, prepared for a quick look-up
- * @defer:	how the teardown is deferred, or NULL if it is critical now
+ * @defer:	how the teardown is deferred, or NULL if the state is critical now
  * @serial:	whether teardowns of the state, and whether startups, run for one CPU at a
  *		time
  * @plain:	whether deferring or cancelling the teardown only changes its bit in
@@ -48,9 +48,9 @@ void bolt_steps_know(enum cpuhp_state state, enum bolt_class class,
 void bolt_steps_link(enum cpuhp_state state);
 
 /*
- * bolt_startups[] has for each state the nearest state that has a startup to run, from
- * that state upwards, or BOLT_NR_STATES. bolt_teardowns[] has the nearest state that has
- * a teardown to run, from that state downwards, or CPUHP_OFFLINE.
+ * bolt_startups[S] is the lowest state, S or above, that has a startup to run, or
+ * BOLT_NR_STATES if there is none. bolt_teardowns[S] is the highest state, S or below,
+ * that has a teardown to run, or CPUHP_OFFLINE.
  */
 extern u16 bolt_startups[BOLT_NR_STATES + 1];
 extern u16 bolt_teardowns[BOLT_NR_STATES];
@@ -61,7 +61,7 @@ extern u16 bolt_teardowns[BOLT_NR_STATES];
  * @bringup:	whether to look upwards for a startup, or downwards for a teardown
  *
  * Context: inside a request.
- * Return: the state; BOLT_NR_STATES, or CPUHP_OFFLINE, if there is none.
+ * Return: the state; if there is none, BOLT_NR_STATES upwards, CPUHP_OFFLINE downwards.
  */
 static __always_inline enum cpuhp_state bolt_step_from(enum cpuhp_state state,
 						       bool bringup)
@@ -73,9 +73,9 @@ static __always_inline enum cpuhp_state bolt_step_from(enum cpuhp_state state,
 bool bolt_pass(unsigned int cpu, enum cpuhp_state state, bool bringup);
 
 /*
- * Whether the CPU goes from state to state by bolt_walk(). If cpuN/hotplug/fail asks for
- * a failure, cpuhp_next_state() takes the CPU from state to state, because bolt_walk()
- * passes over some states without a look at that file.
+ * Whether the CPU goes from state to state by bolt_walk(), and not by cpuhp_next_state():
+ * in a request, unless cpuN/hotplug/fail asks for a failure, because bolt_walk() passes
+ * over some states without a look at what was written to that file.
  */
 static __always_inline bool bolt_walks(const struct cpuhp_cpu_state *st)
 {
@@ -91,8 +91,8 @@ static __always_inline bool bolt_walks(const struct cpuhp_cpu_state *st)
  *		cpuhp_next_state()
  * @target:	the state that the CPU is to reach
  *
- * Passes over states without a callback, states with instances that have no instance
- * now, and states for which only the bit in the pending set changes.
+ * Passes over states without a callback in this direction, states with instances that
+ * have none now, and states for which it only has to change the bit in the pending set.
  *
  * Context: where callbacks of the CPU run, inside a request.
  * Return: false if there is nothing left to run.
@@ -166,8 +166,8 @@ static __always_inline enum bolt_turn bolt_serial_enter(enum cpuhp_state state, 
 	struct bolt_batch *batch = READ_ONCE(bolt_batch);
 
 	/*
-	 * Before a CPU is woken and after its death, only the control task and helpers of
-	 * boot/tree.c run callbacks, and these helpers have a lock of their own.
+	 * Callbacks of the states that are excepted here run in the control task, or in
+	 * helpers of boot/tree.c, which have a lock of their own.
 	 */
 	if (!batch || batch->alone || state < CPUHP_AP_IDLE_DEAD ||
 	    state >= CPUHP_AP_ACTIVE || state == CPUHP_TEARDOWN_CPU)
@@ -239,18 +239,18 @@ bool bolt_stand_in(unsigned int cpu, enum cpuhp_state state, bool bringup,
  * @cpu:	the CPU
  * @state:	the state whose callback is due
  * @bringup:	true for the startup, false for the teardown
- * @ret:	where to put what the callback would have returned
+ * @ret:	where to put the result that counts as the callback's
  *
- * A startup is skipped if the teardown of the state is pending and @restart of struct
- * bolt_defer is not set. A teardown is not deferred, and so runs: in an operation that is
- * no request, or a request that may not defer; if there is no memory to hide the entries
- * of the state; if the state asks for a condition that does not hold now; if a state with
- * instances has no instance; or if the startup of one instance has failed, and only the
- * instances that have started are torn down.
+ * If the teardown of the state is pending, the startup is skipped or, with @restart of
+ * struct bolt_defer, runs inside this function. A teardown is not deferred, and so runs:
+ * in an operation that is no request, or a request that may not defer; if there is no
+ * memory to hide the entries of the state; if @may_defer of struct bolt_defer says no; if
+ * a state with instances has no instance; or if the startup of one instance has failed,
+ * and only the instances that have started are torn down.
  *
  * Context: where the callback would run, hotplug lock held: for writing while a CPU goes
  * or comes, for reading while a state is registered or removed.
- * Return: true if the callback must not run.
+ * Return: true if the caller must not run the callback.
  */
 static __always_inline bool bolt_intercept(unsigned int cpu, enum cpuhp_state state,
 					   bool bringup, int *ret)

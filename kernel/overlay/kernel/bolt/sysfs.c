@@ -29,7 +29,7 @@
 #include "state.h"
 #include "warm.h"
 
-/* Returns which of two words was written: 0 or 1; or a negative error number. */
+/* Returns 0 if @zero was written, 1 if @one was written, or a negative error number. */
 static int bolt_either(const char *buf, size_t count, const char *zero, const char *one)
 {
 	if (count >= PAGE_SIZE)
@@ -55,7 +55,7 @@ static ssize_t enabled_store(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_ADMIN_RW(enabled);
 
-/* Prints a cpulist, or fails if it is cut off: its last number could be another CPU's. */
+/* Prints a cpulist, or fails if it is cut off, as its last number may lack digits. */
 static ssize_t bolt_emit_list(char *buf, const struct cpumask *mask)
 {
 	ssize_t len = sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(mask));
@@ -177,7 +177,7 @@ static ssize_t set_store(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_WO(set);
 
-/* A write at an offset is refused, as such a write is a part of a longer mask. */
+/* A write at an offset is refused, as such a write may be the rest of a longer mask. */
 static ssize_t bolt_ask_mask(const char *buf, loff_t pos, size_t count,
 			     int (*request)(const struct cpumask *mask))
 {

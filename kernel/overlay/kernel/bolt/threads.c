@@ -194,7 +194,7 @@ static void bolt_take_back(unsigned int cpu)
  * When CPUs come, at most bolt_arch_slots() threads run at once, or BOLT_SLOTS if that
  * is more. When all threads are started, the control task waits first for the thread that
  * it started last, because the threads that it started before are likely to be done by
- * then. This function removes from bolt_round some of the CPUs for which it has waited.
+ * then. As some CPUs are removed from bolt_round on the way, callers must set it anew.
  *
  * A thread whose callback has failed goes back when all other threads are done, so that no
  * startup of a state runs for one CPU while a teardown of the state runs for another CPU.

@@ -106,7 +106,7 @@ bool bolt_ap_lock_for_late(void)
 /**
  * bolt_assert_ap_lock - warn if two CPUs of a batch may run this code at once
  *
- * Kernels with lockdep or KUnit tests warn if the CPU has not called bolt_ap_lock()
+ * Kernels with lockdep or KUnit tests warn if this CPU has not called bolt_ap_lock()
  * although another CPU of the batch may run the same code.
  *
  * Context: a CPU that comes, interrupts off; or any CPU outside of requests.
@@ -165,8 +165,8 @@ void bolt_serial_leave(void)
 /**
  * bolt_relax - one step of a wait for another CPU, with interrupts off
  *
- * The other CPU may run a callback of a driver for long. The watchdog should then
- * report that CPU, not this one, which only waits.
+ * The other CPU may run a callback of a driver for long. The watchdog should then report
+ * that CPU, not this one, which only waits. In the stop, RCU does not wait for this CPU.
  *
  * Context: interrupts off, inside a request.
  */

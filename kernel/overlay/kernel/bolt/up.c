@@ -90,7 +90,7 @@ static int bolt_prepare(const struct cpumask *mask)
 
 		/*
 		 * A write to cpuN/hotplug/target may have left this CPU dead, or woken
-		 * and not yet online.
+		 * and not yet online: then teardowns of this CPU run first.
 		 */
 		if (state > BOLT_PREPARED && state < CPUHP_TEARDOWN_CPU &&
 		    !cpu_online(cpu))
@@ -223,9 +223,9 @@ int bolt_wake_cpu(unsigned int cpu)
 }
 
 /*
- * Whether @cpu was woken from its wait in the kernel, has not answered, and has lost its
- * order to return, see bolt_warm_taken(). This function has then tried to wake @cpu
- * natively, and @err says with what result.
+ * Whether @cpu was woken from its wait in the kernel, has not answered in time, and its
+ * order to return was withdrawn, see bolt_warm_taken(). This function has then tried to
+ * wake @cpu natively, and @err says with what result.
  */
 static bool bolt_woken_again(unsigned int cpu, int *err)
 {
@@ -513,8 +513,8 @@ int bolt_online_batch(const struct cpumask *mask)
 	}
 	/*
 	 * The startup of CPUHP_AP_ACTIVE updates cpusets and scheduler domains only when
-	 * it runs for the last CPU of bolt_due, and then for all CPUs. In an undo that
-	 * CPU may not have come, so cpusets and scheduler domains are updated here.
+	 * it runs for the last CPU of bolt_due, and then for all CPUs. In an undo, or at
+	 * boot, that CPU may not have come, so cpusets and domains are updated here.
 	 */
 	if (err)
 		sched_cpus_have_changed();

@@ -7,7 +7,7 @@
 
 struct cpumask;
 
-/* How long a task waits for a CPU that it has woken: as natively on x86 (arm64 has 5 s). */
+/* How long to wait for a CPU that was woken: as natively on x86; native arm64 has 5 s. */
 #define BOLT_ARRIVE_TIMEOUT (10 * HZ)
 
 int bolt_online_batch(const struct cpumask *mask);

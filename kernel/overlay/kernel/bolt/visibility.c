@@ -13,11 +13,11 @@
  * cpuN/online, the driver core does; this file sends the uevents of devices that are
  * hidden with a CPU, or shown again, as the teardown and the startup of the state would.
  * The variables that the driver core adds to an event of a CPU are the same every time,
- * as long as the CPU has the same driver: MODALIAS with all features of the boot CPU, and
- * the devicetree's names. The numbers and names of devices that are hidden with the CPU
- * do not change either. Building these variables is most of what an event costs. So Bolt
- * keeps the variables of the first event, and dev_uevent() gets them from
- * bolt_uevent_replay().
+ * as long as the CPU has the same driver: MODALIAS with all features that the kernel has
+ * found, and the devicetree's names. The numbers and names of devices that are hidden
+ * with the CPU do not change either. Building these variables is most of what an event
+ * costs. So Bolt keeps the variables of the first event of each device, and for later
+ * events dev_uevent() gets the variables from bolt_uevent_replay().
  */
 
 #include <linux/cpu.h>
@@ -37,8 +37,8 @@
 
 /**
  * struct bolt_uevent - variables that are kept for a device's events
- * @driver:	the driver of the device when the variables were kept, as the variable
- *		DRIVER names it
+ * @driver:	the driver that the device had when the variables were kept, and that the
+ *		variable DRIVER names
  * @rcu:	frees the structure when no task copies from it any more
  * @nr:		number of variables
  * @len:	bytes of @buf
@@ -78,7 +78,7 @@ static struct bolt_uevent __rcu **bolt_uevent_slot(const struct device *dev)
 	if (dev->bus == &cpu_subsys && dev->id < nr_cpu_ids)
 		return per_cpu_ptr(&bolt_uevents, dev->id);
 	/*
-	 * Another task may be reading the device's uevent file. Only the task that
+	 * A task that reads the device's uevent file gets no slot. Only the task that
 	 * sends the event has noted itself on this CPU, and stays here.
 	 */
 	if (raw_cpu_read(bolt_uevent_sender.task) != current ||
@@ -142,8 +142,8 @@ const struct device_driver *bolt_uevent_driver(const struct device *dev)
  * @env:	the event's environment
  *
  * Context: may sleep.
- * Return: false if Bolt is disabled, if no variables are kept for the device and its
- * driver, or if these do not fit, so that the driver core must build the variables.
+ * Return: true if variables were added. False if bolt_uevent_slot() returns NULL, if none
+ * are kept for the driver, or if they do not fit: the driver core must build them.
  */
 bool bolt_uevent_replay(const struct device *dev, struct kobj_uevent_env *env)
 {
@@ -178,8 +178,8 @@ static bool bolt_uevent_whole(const struct device *dev,
 			      const struct kobj_uevent_env *env, int nr, int len)
 {
 	/*
-	 * If the event had more variables before than ACTION, DEVPATH and SUBSYSTEM,
-	 * user space has added some.
+	 * If the event had more than ACTION, DEVPATH and SUBSYSTEM before the variables
+	 * of the driver core, user space has added some.
 	 */
 	if (nr > 3 || len > UEVENT_BUFFER_SIZE / 4 || env->envp_idx == nr)
 		return false;
@@ -242,8 +242,8 @@ void bolt_uevent_record(const struct device *dev,
 #define BOLT_PATH_MAX 128
 
 /*
- * The most entries a state has: a node; the directory of a device, and its links in
- * bus, class and dev/char.
+ * The most entries a state has: a node; the directory of a device, and the links to the
+ * device in bus, class and dev/char.
  */
 #define BOLT_ENTRIES 5
 
@@ -268,9 +268,9 @@ struct bolt_entries {
 /*
  * For each CPU a list with an item for each state that hides entries. An item is kept
  * from the first time that its state is deferred until the teardown of the state runs, or
- * until the state is removed or made critical. The list is changed by the task that runs
- * the CPU's callbacks, inside a request or not, and by a task that settles the CPU or the
- * state, never by two tasks at once.
+ * until the state is removed or bolt_override() moves it. The list is changed by the task
+ * that runs the CPU's callbacks, inside a request or not, and by a task that settles the
+ * CPU or the state, never by two tasks at once.
  */
 static DEFINE_PER_CPU(struct bolt_entries *, bolt_entries);
 
@@ -302,9 +302,9 @@ static struct kernfs_node *bolt_find_path(const char *path)
 }
 
 /*
- * Returns the character device with these numbers, as dev/char has it, with a
- * reference. Only the teardown of the state removes the device, and that teardown
- * cannot run meanwhile.
+ * Returns, with a reference, the character device to which the link in dev/char with
+ * these numbers leads; NULL if there is none. Only the teardown of the device's state
+ * removes the device, and cannot run before the reference is taken.
  */
 static struct device *bolt_find_chrdev(unsigned int major, unsigned int minor)
 {
@@ -432,8 +432,8 @@ void bolt_show(unsigned int cpu, enum cpuhp_state state)
 		return;
 	/*
 	 * uevent_suppress is cleared before the entries are shown, while no task can
-	 * write to the device's uevent file: the flag uevent_suppress is a bitfield, and
-	 * not safe against other writers.
+	 * write to the device's uevent file: such a write may set another flag of the
+	 * same word, and of two changes of the word at once, one could get lost.
 	 */
 	if (entries->dev)
 		dev_set_uevent_suppress(entries->dev, 0);

@@ -42,8 +42,8 @@
 #include "warm.h"
 
 /*
- * How long a CPU may take to answer an order. A CPU that runs answers in a few
- * microseconds.
+ * How long a CPU may take to answer an order. A CPU answers in a few microseconds, unless
+ * it is a virtual CPU that the hypervisor does not run meanwhile, or is stuck.
  */
 #define BOLT_WARM_ANSWER_US 1000
 
@@ -72,7 +72,7 @@ static atomic_t *bolt_word(unsigned int cpu)
  * @cpu:	the CPU
  *
  * Context: any. Without the hotplug lock, the CPU may begin or end its wait meanwhile.
- * Return: true if so, also while the CPU has an order that it has not taken yet.
+ * Return: true if so, also while an order waits to be taken; false if it was taken back.
  */
 bool bolt_is_warm(unsigned int cpu)
 {
@@ -94,13 +94,13 @@ bool bolt_warm_must_end(unsigned int cpu)
 /**
  * bolt_warm_park - let this CPU, which dies, wait in the kernel if it may
  *
- * Before suspend, and before another kernel starts, CPUs die natively. The control
- * task still waits for the CPU to report its death, so that no task changes the
- * CPU's word in bolt_warm_words meanwhile. If the hypervisor has not run the CPU for ten
- * seconds, the control task has given up, and there may be no batch any more.
+ * Before suspend, and before another kernel starts, CPUs die natively. The control task
+ * still waits for the CPU to report its death, so that no task changes the CPU's word in
+ * bolt_warm_words meanwhile. If the hypervisor has not run the CPU for ten seconds, the
+ * control task has given up: if there is no batch any more, the CPU dies natively.
  *
  * Context: the idle task of the CPU, interrupts off, before cpuhp_ap_report_dead(),
- * which has a full barrier.
+ * whose full barrier makes the word visible before the report.
  * Return: true if the CPU is to wait until bolt_warm_order() is no longer BOLT_WARM.
  */
 bool bolt_warm_park(void)
@@ -186,8 +186,8 @@ static void bolt_warm_await_cold(unsigned int cpu)
  * @idle:	its idle task
  *
  * Context: the control task, inside a request.
- * Return: true if the CPU has been kicked, after which bolt_warm_taken() must be
- * called; false if the CPU is to be woken natively.
+ * Return: true if the CPU has the order to return, and was kicked: bolt_warm_taken()
+ * must be called then; false if the CPU is to be woken natively.
  */
 bool bolt_warm_wake(unsigned int cpu, struct task_struct *idle)
 {
@@ -267,11 +267,11 @@ void bolt_warm_forget(unsigned int cpu)
  * bolt_warm_leave - have CPUs that are offline become natively dead
  * @cpus:	the CPUs; CPUs that are parked warm have to leave the kernel
  *
- * A CPU may not answer in time, because the hypervisor does not run it or because it is
- * stuck. bolt_warm_await_cold() resets such a CPU if the architecture can do that and the
- * CPU has reported its death; otherwise the CPU becomes natively dead when it runs again.
- * A stuck CPU does not answer natively either. A request waits for one such CPU at the
- * most.
+ * A CPU may fail to answer in time: the hypervisor does not run the CPU, or the CPU is
+ * stuck. bolt_warm_await_cold() resets such a CPU if the architecture can do so safely,
+ * and the CPU has reported its death; otherwise the CPU becomes natively dead when it
+ * runs again. Without Bolt, too, a CPU that is stuck on its way down does not die. A
+ * request waits for one such CPU at the most.
  *
  * Context: may sleep; takes the hotplug lock for reading and cpuhp_state_mutex, once for
  * every CPU, so that no CPU goes or comes meanwhile.

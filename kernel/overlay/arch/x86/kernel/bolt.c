@@ -74,12 +74,12 @@ unsigned int bolt_arch_wave(unsigned int cpu)
 /**
  * bolt_arch_slots - how many CPUs may be on their way up at once
  *
- * All CPUs may, if each CPU can find out its own number. The limit BOLT_SLOTS is for
- * guests whose CPUs spin in the queue of a lock; on x86, with CONFIG_PARAVIRT, a spinlock
- * of a guest has no queue, or a queue in which CPUs halt, unless the host says that the
- * guest has CPUs of the host to itself, or the command line forbids such locks
- * ("nopvspin"). CPUs of a Xen PV guest come by cpu_bringup(), which does not call
- * bolt_ap_lock(), so each CPU must be online before the next one is woken.
+ * All CPUs may, if each CPU can find out its own number; else a variable tells it to one
+ * at a time. The limit BOLT_SLOTS is for guests whose CPUs spin in the queue of a lock;
+ * on x86, with CONFIG_PARAVIRT, a guest's spinlock has no queue, or a queue in which CPUs
+ * halt, unless the host says that the guest has CPUs to itself, or the command line
+ * forbids such locks ("nopvspin"). CPUs of a Xen PV guest come by cpu_bringup(), which
+ * does not call bolt_ap_lock(), so each must be online before the next is woken.
  *
  * Context: as the default in kernel/bolt/arch.c.
  * Return: the number of CPUs.

@@ -6,8 +6,8 @@
  * machine is stopped, looks which vectors are pending in its APIC, and sends those
  * interrupts to the CPUs that they were moved to. In a request that may take shortcuts, a
  * CPU whose vectors have no interrupt that may be in flight does not look. Otherwise, if
- * bolt_look_later() allows it, a CPU of a request waits and looks only when it has
- * reported its death, when the machine is no longer stopped:
+ * bolt_look_later() returns true, a CPU of a request waits and looks only after the CPU
+ * has reported its death, when the machine is no longer stopped:
  *
  *	fixup_irqs()		bolt_look_later(): the look is put off
  *	lapic_offline()		frees old vectors of moved interrupts, but leaves their
@@ -36,11 +36,11 @@
  * has ended.
  *
  * free_irq() of a level-triggered interrupt of an IO-APIC waits until the IO-APIC has got
- * the EOI. For an interrupt in flight the EOI comes when this CPU has looked and the CPU
- * to which the interrupt has moved has handled the interrupt. The look waits for no other
- * task or CPU, except for vector_lock. If the CPU to which the interrupt has moved goes
- * before it has got the interrupt, the interrupt moves once more, although the interrupt
- * is shut down: see bolt_irq_stopping().
+ * the EOI. For an interrupt in flight the EOI comes when the CPU that goes has looked and
+ * the CPU to which the interrupt has moved has handled the interrupt. The look waits for
+ * no other task or CPU, except for vector_lock. If the CPU to which the interrupt has
+ * moved goes before it has got the interrupt, the interrupt moves once more, although
+ * the interrupt is shut down: see bolt_irq_stopping().
  *
  * Functions that the look calls can be traced and probed, as natively on the way
  * from rcutree_report_cpu_dead() to HLT, although the removal of a tracer or a
@@ -138,8 +138,8 @@ bool bolt_look_hold(void)
  * bolt_looks - whether a CPU has still to look for interrupts in flight
  * @cpu:	the CPU
  *
- * Context: any. The answer becomes true in the stop in which the CPU goes, and false when
- * its look is over or the CPU is unplugged. So the answer may be out of date at once.
+ * Context: any. The answer becomes true when the look is put off, and false when the look
+ * is over or the CPU is unplugged. So the answer may be out of date at once.
  * Return: true if so: its APIC must stay enabled, its vectors must stay as they are,
  * and INIT must not be sent to the CPU.
  */

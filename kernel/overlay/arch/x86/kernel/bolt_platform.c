@@ -9,7 +9,7 @@
 #include <asm/cpu.h>
 
 /**
- * bolt_native_platform - whether CPUs of this machine die and come as on hardware
+ * bolt_native_platform - whether CPUs of this machine die and come in x86's usual way
  *
  * CPUs die or come in another way if the platform stops or wakes CPUs by functions of
  * its own, or frees what a CPU needs as soon as the CPU has reported its death; if the

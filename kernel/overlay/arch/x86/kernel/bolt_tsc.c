@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * x86: TSC tests of CPUs that return. A CPU that comes calls bolt_tsc_retest() from
- * check_tsc_sync_target(), before the native test.
+ * x86: TSC tests of CPUs that return. A CPU that comes by a reset, and natively would be
+ * tested, calls bolt_tsc_retest() from check_tsc_sync_target(), before the native test.
  *
- * The native test compares two CPUs for 2 ms, and the first CPU of a package for 20 ms,
- * which is most of a bring-up. Where there is an MSR for the offset, TSC_ADJUST, the
- * kernel tests only the first CPU of a package that comes. Where there is no such MSR, a
- * CPU that a request brings back by INIT gets a short test, if the request may take
- * shortcuts, if the CPU has passed the native (long) test in this boot, and after the
- * last resume if there was one, and if its package was not offline as a whole since that
- * test (@passed of struct bolt_tsc says it exactly): INIT does not touch the TSC. Only
- * firmware or a hypervisor may have written to the TSC since, which shifts the TSC by a
- * constant.
+ * The native test compares the TSC of a CPU that comes with that of an online CPU, for
+ * 2 ms, or for 20 ms if no other CPU of the package is online: most of a bring-up. Where
+ * there is an MSR for the offset, TSC_ADJUST, only such first CPUs of packages are
+ * tested. Where there is no such MSR, a CPU that a request brings back by INIT gets a
+ * short test, if the request may take shortcuts, if the CPU has passed the native (long)
+ * test in this boot, and after the last resume if there was one, and if its package was
+ * not offline as a whole since that test (@passed of struct bolt_tsc says it exactly):
+ * INIT does not touch the TSC. Only firmware or a hypervisor may have written to the TSC
+ * since, which shifts the TSC by a constant.
  *
  * The TSC is read on one CPU, then on the other, with nothing in between but the
  * hand-over of a lock. The second reading is smaller if the second CPU lags by more
@@ -21,7 +21,7 @@
  * SMI or the host delays the hand-over. So the thousands of hand-overs of a test of 2 ms
  * find no more than a few hand-overs do, of which one in each direction is not delayed.
  * An SMI or the host hardly ever delays all of dozens of hand-overs, and so hardly ever
- * the quickest one of the BOLT_TSC_HANDOVERS in either direction. A drift, for which the
+ * the quickest one of the BOLT_TSC_HANDOVERS in each direction. A drift, for which the
  * time of the test matters, would have shown in the long test.
  *
  * In any doubt the long test runs.
@@ -40,7 +40,7 @@
 #include <asm/msr.h>
 #include <asm/tsc.h>
 
-/* How many hand-overs in either direction the short test needs. */
+/* How many hand-overs in each direction the short test needs. */
 #define BOLT_TSC_HANDOVERS 64
 
 /*
@@ -49,7 +49,7 @@
  */
 #define BOLT_TSC_LIMIT_US 250
 
-/* After how many readings a side ends the short test even if its TSC does not count. */
+/* After how many readings a side ends the short test even if its TSC stands still. */
 #define BOLT_TSC_LOOPS 1000000
 
 enum bolt_tsc_side {
@@ -213,7 +213,7 @@ void bolt_tsc_passed(unsigned int cpu)
 }
 
 /**
- * bolt_tsc_forget - note that a CPU may come back with another TSC
+ * bolt_tsc_forget - note that a CPU may come back with a TSC that was set meanwhile
  * @cpu:	the CPU, for example one that has been unplugged
  *
  * Context: hotplug lock held for writing, or @cpu cannot come up meanwhile for another
@@ -225,7 +225,7 @@ void bolt_tsc_forget(unsigned int cpu)
 }
 
 /**
- * bolt_tsc_forget_all - note that all CPUs may come back with another TSC
+ * bolt_tsc_forget_all - as bolt_tsc_forget(), for all CPUs
  *
  * Context: resume, on the only CPU that runs.
  */
@@ -242,7 +242,7 @@ void bolt_tsc_forget_all(void)
  * @cpu:	this CPU; only one CPU at a time is tested
  *
  * Context: the CPU that comes up, interrupts off, not online yet.
- * Return: true if its TSC is known to be right; false if the long test must run.
+ * Return: true if this CPU has passed the short test; false if the long test must run.
  */
 bool bolt_tsc_retest(unsigned int cpu)
 {
@@ -251,8 +251,8 @@ bool bolt_tsc_retest(unsigned int cpu)
 	if (!bolt_has_sibling(topology_core_cpumask(cpu), cpu))
 		bolt_tsc_forget_package(cpu);
 	/*
-	 * A CPU that is woken by other means than INIT may come back with another
-	 * TSC.
+	 * If a CPU is woken by other means than INIT, its TSC may have been set
+	 * meanwhile.
 	 */
 	if (!tsc->passed || !bolt_may_defer() || cpuhp_tasks_frozen ||
 	    boot_cpu_has(X86_FEATURE_TSC_ADJUST) ||

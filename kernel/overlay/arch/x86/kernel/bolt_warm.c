@@ -83,7 +83,7 @@ static DEFINE_PER_CPU(struct bolt_warm_cpu, bolt_warm_cpus);
  */
 static unsigned int bolt_warm_types;
 
-/* CPUs of the request that have come, and whose memory types are right. */
+/* CPUs of the request that have returned from their wait with the right memory types. */
 static struct cpumask bolt_types_kept;
 
 /**
@@ -255,12 +255,12 @@ void bolt_arch_warm_kick(unsigned int cpu)
 }
 
 /*
- * Resets a CPU that has not answered, so that an NMI which the CPU has not taken
- * yet cannot reach it when another kernel is in memory.
+ * Resets a CPU that has not answered, unless it still has to look: an NMI which the CPU
+ * has not taken yet must not reach the CPU when another kernel is in memory.
  */
 void bolt_arch_warm_gone(unsigned int cpu, bool answered)
 {
-	/* The CPU may hold vector_lock. */
+	/* A CPU that looks may hold vector_lock, so it must not be reset. */
 	if (bolt_looks(cpu))
 		return;
 	if (!answered)
@@ -286,9 +286,9 @@ bool bolt_arch_warm_stays(void)
 /*
  * Handles an NMI that was sent to wake this CPU and arrives late: a hypervisor has
  * kept the control task or the CPU from running, the CPU has taken its order
- * without the NMI, and is online by now. An NMI of unknown reason is taken for such
- * a late NMI only within a second after the last NMI was sent, and only as often as
- * NMIs were sent; NMIs that the CPU received while offline are not subtracted.
+ * without the NMI, and is online by now. An NMI of unknown reason is taken for such a
+ * late NMI only within a second after bolt_arch_warm_kick() last sent this CPU one, and
+ * only once for each that it sent; those received while offline are not subtracted.
  */
 static int bolt_warm_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -307,7 +307,7 @@ early_initcall(bolt_warm_init);
 
 /*
  * Waits until this CPU has an order, and takes the order. Returns false if the CPU is
- * to die natively.
+ * to die natively, also if an order has been taken back.
  */
 static noinstr bool bolt_warm_ordered(void)
 {
@@ -326,7 +326,7 @@ static noinstr bool bolt_warm_ordered(void)
 		}
 		/*
 		 * As in mwait_play_dead(): because of an erratum the cache line is
-		 * flushed first.
+		 * flushed before MONITOR.
 		 */
 		mb();
 		clflush(word);
@@ -419,12 +419,12 @@ asmlinkage void __noreturn notrace bolt_warm_start(void)
 	apic_ap_setup();
 
 	/*
-	 * One CPU at a time, as natively: see the table in
-	 * Documentation/core-api/bolt.rst.
+	 * From here to bolt_ap_unlock() one CPU at a time, as natively: see the table for
+	 * start_secondary() in Documentation/core-api/bolt.rst.
 	 */
 	bolt_ap_lock();
 	x86_spec_ctrl_setup_ap();
-	/* These two functions set up vectors of the APIC, as identify_cpu() does natively. */
+	/* These two functions set up APIC vectors, as identify_cpu() does natively. */
 	mcheck_cpu_restore_vectors(&cpu_data(cpu));
 	if (cpu_data(cpu).x86_vendor == X86_VENDOR_INTEL)
 		intel_init_thermal(&cpu_data(cpu));

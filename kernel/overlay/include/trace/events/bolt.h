@@ -29,7 +29,10 @@ TRACE_DEFINE_ENUM(BOLT_PHASE_DEAD);
 		{ BOLT_PHASE_DIE,	"die" },	\
 		{ BOLT_PHASE_DEAD,	"dead" })
 
-/* A phase of @batch, whose lowest-numbered CPU is @cpu, ended after @ns nanoseconds. */
+/*
+ * A phase of request number @batch, whose lowest-numbered CPU is @cpu, ended @ns
+ * nanoseconds after the phase before; the first phase: after the request was made.
+ */
 TRACE_EVENT(bolt_phase,
 	    TP_PROTO(u64 batch, unsigned int cpu, int phase, u64 ns),
 	    TP_ARGS(batch, cpu, phase, ns),
@@ -49,8 +52,9 @@ TRACE_EVENT(bolt_phase,
 );
 
 /*
- * Batch @batch, whose lowest-numbered CPU is @cpu, brought @up CPUs up and took @down
- * down, or ended with @err; it took @ns nanoseconds.
+ * Request number @batch, whose lowest-numbered CPU is @cpu, was to bring @up CPUs up and
+ * to take @down CPUs down. It ended after @ns nanoseconds; @err is 0, or the error with
+ * which the request failed.
  */
 TRACE_EVENT(bolt_batch,
 	    TP_PROTO(u64 batch, unsigned int cpu, unsigned int up,

@@ -24,8 +24,8 @@
 #include "boot.h"
 
 /*
- * How CPUs come: as natively, without requests; all at once; or each CPU that is online
- * brings up another one.
+ * How CPUs come: as natively, without requests; all at once; or in a tree, in which CPUs
+ * that are online bring up other CPUs.
  */
 enum bolt_order { BOLT_ONE_BY_ONE, BOLT_AT_ONCE, BOLT_IN_TREE };
 
@@ -53,7 +53,7 @@ early_param("bolt.boot", bolt_parse_order);
  * Whether CPUs come natively although bolt.boot= asks for requests: a request may fail
  * where the native way works, or be no faster. In a tree, a CPU that brings up another
  * CPU waits with a timeout, and has no ksoftirqd yet that could run the timer on
- * PREEMPT_RT or with threaded interrupts.
+ * PREEMPT_RT or with threaded interrupts: the wait for a stuck CPU would never end.
  */
 static bool __init bolt_in_doubt(void)
 {
@@ -152,7 +152,7 @@ static void __init bolt_come_one_by_one(const struct cpumask *left,
  * than one by one: the CPU that holds a lock does not run while other CPUs spin for
  * the lock. So bolt_come(), unless bolt.trial is off, brings up larger groups only as
  * long as a group takes at most bolt_group_limit per cent of the time that its CPUs
- * would take one by one. Each CPU of a group is taken out of @left before the group comes.
+ * would take one by one. The CPUs of a group are removed from @left before they come.
  */
 static void __init bolt_come(struct cpumask *left, unsigned int flags)
 {

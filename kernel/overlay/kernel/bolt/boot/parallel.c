@@ -4,14 +4,14 @@
  * when an instance is added, if bolt.parallel= is on. The code that registers a state
  * calls cpuhp_setup_state_parallel(), see <linux/cpuhotplug_parallel.h>.
  *
- * Natively each CPU's hotplug thread is started and waited for before the next
- * thread is started. Here all threads are started first. No other code starts a
- * hotplug thread meanwhile. A callback that a hotplug thread runs has the same context
- * as when its CPU comes up.
+ * Natively each CPU's hotplug thread is started and waited for before the next thread is
+ * started. Here all threads are started first. Meanwhile the hotplug lock and
+ * cpuhp_state_mutex keep all other code from starting a hotplug thread. A callback that a
+ * hotplug thread runs has the same context as when its CPU comes up.
  *
- * Callbacks of the PREPARE section run for a CPU which need not be online. CPUs
- * that are online run these callbacks, as works of a workqueue that is used for
- * nothing else.
+ * Callbacks of the PREPARE section run for a CPU which need not be online. CPUs that are
+ * online run these callbacks, as works of a workqueue that is used for nothing else; or,
+ * early in the boot when there is no workqueue, the caller runs them one after the other.
  */
 
 #include <linux/atomic.h>
@@ -135,7 +135,7 @@ static int bolt_call_there(struct cpumask *cpus, enum cpuhp_state state,
 
 		/*
 		 * Early in the boot only the boot CPU is online, and has no hotplug
-		 * thread.
+		 * thread yet: the caller runs the callback.
 		 */
 		call->there = bolt_start_callback(cpu, state, bringup, node);
 		if (!call->there)
@@ -177,7 +177,7 @@ static int bolt_start_all(enum cpuhp_state state, struct hlist_node *node)
 			__cpumask_set_cpu(cpu, &bolt_done);
 	}
 	err = bolt_call_all(&bolt_done, state, true, node);
-	/* As natively, if a teardown fails here, nothing can be done about that. */
+	/* Nothing can be done if a teardown fails here; natively that is a BUG(). */
 	if (err)
 		WARN_ON_ONCE(bolt_call_all(&bolt_done, state, false, node));
 	return err;
@@ -276,14 +276,14 @@ static int bolt_add_instance(enum cpuhp_state state, struct hlist_node *node,
  * @teardown:	teardown callback, or NULL
  * @multi_instance: whether the state has instances
  *
- * @startup runs for several CPUs at once, now and when CPUs come up in one
- * request; so does @teardown. Both must touch nothing but data of their own CPU, or
- * take a lock for other data. Neither may take the hotplug lock, which the task
- * that waits for the callbacks holds; lockdep reports a callback that does. Callbacks
- * of a state of the PREPARE section run on any CPU; callbacks of any other state run on
- * their own CPU, in its hotplug thread, or in the caller while the boot CPU has no such
- * thread yet. If @startup fails for a CPU now, @teardown runs for all CPUs for which
- * @startup has succeeded, and the state is removed.
+ * @startup runs for several CPUs at once, now and when CPUs come up in one request;
+ * @teardown does when CPUs go down in one request, and if @startup fails now. Both must
+ * touch nothing but data of their own CPU, or take a lock for other data. Neither may
+ * take the hotplug lock, which the task that waits for the callbacks holds; lockdep
+ * reports a callback that does. Callbacks of a state of the PREPARE section run on any
+ * CPU; callbacks of any other state run on their own CPU, in its hotplug thread, or in
+ * the caller while the boot CPU has no such thread yet. If @startup fails for a CPU now,
+ * @teardown runs for all CPUs for which @startup has succeeded, and the state is removed.
  *
  * If bolt.parallel= is off, @startup runs for one CPU after the other now.
  *

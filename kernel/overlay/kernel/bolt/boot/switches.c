@@ -100,10 +100,10 @@ static int __init bolt_parse_topology(char *str)
 early_param("bolt.topology", bolt_parse_topology);
 
 /**
- * bolt_topology_unchecked - whether levels of scheduler domains are not checked
+ * bolt_topology_unchecked - whether the levels of scheduler domains go without a check
  *
  * Context: as bolt_boot_option().
- * Return: true if bolt.topology=skip says so.
+ * Return: true if bolt.topology=skip says so; 7.3 never asks.
  */
 bool bolt_topology_unchecked(void)
 {

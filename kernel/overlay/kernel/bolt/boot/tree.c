@@ -26,8 +26,8 @@
  * struct bolt_job - what a helper does for another CPU
  * @place:	index of the helper in bolt_helpers[]
  * @cpu:	the other CPU
- * @work:	the job, or NULL
- * @worker:	the task that is doing the job
+ * @work:	function that does the job; NULL if there is none, or the job has begun
+ * @worker:	the task that is doing the job, or NULL
  */
 struct bolt_job {
 	unsigned int place;
@@ -82,8 +82,8 @@ static int bolt_tree_run(unsigned int cpu)
 /**
  * bolt_makes_kthreads - whether the current task makes kernel threads itself
  *
- * Other tasks have kernel threads made by kthreadd, one after the other. A hotplug
- * thread that brings up a CPU is itself kthreadd's child, as the new threads must be.
+ * Other tasks have kernel threads made by kthreadd, one after the other. A hotplug thread
+ * that brings up a CPU is a child of kthreadd; with CLONE_PARENT its threads are, too.
  *
  * Context: any.
  * Return: true if so.
@@ -153,8 +153,8 @@ static int bolt_tree_all(int (*work)(unsigned int cpu))
 		per_cpu_ptr(&bolt_job, bolt_helpers[i])->work = work;
 	}
 	/*
-	 * bolt_note_wait_for_threads() is not called, as no job takes a lock that the
-	 * control task holds.
+	 * bolt_note_wait_for_threads() is not called: lockdep would report that the
+	 * caller has sparse_irq_lock, which other callbacks take. No job takes that lock.
 	 */
 	__bolt_start_callback(bolt_helpers[0], bolt_tree_state, true, NULL);
 	while (i--)
@@ -189,7 +189,7 @@ static int bolt_tree_up(const struct cpumask *mask)
 		for_each_online_cpu(helper) {
 			/*
 			 * The CPU of the control task, which waits for all helpers,
-			 * is no helper if there is another CPU.
+			 * is no helper if another CPU is online.
 			 */
 			if (helper == smp_processor_id() && num_online_cpus() > 1)
 				continue;

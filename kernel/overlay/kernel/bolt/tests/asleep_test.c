@@ -39,8 +39,8 @@ static struct smp_hotplug_thread sleepers = {
 };
 
 /*
- * Waits until the thread has nothing to do, and returns how often it has fallen
- * asleep.
+ * Waits, for a second at most, until the thread sleeps, and returns how often the
+ * thread has fallen asleep.
  */
 static unsigned long rests(struct task_struct *thread)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: what every CPU has after boot, in whatever way bolt.boot= has brought it
- * up.
+ * KUnit: the state, the ksoftirqd and the idle task of every CPU after boot are as
+ * natively, in whatever way bolt.boot= has brought the CPU up.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 

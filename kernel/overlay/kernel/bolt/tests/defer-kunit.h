@@ -82,7 +82,7 @@ static bool defer_if_told(unsigned int cpu)
 	return ran.may_defer;
 }
 
-/* BOLT_UNIT_RCU has no deferred states but those of the tests. */
+/* BOLT_UNIT_RCU has no other deferred states, which bolt_override() would move, too. */
 static const struct bolt_defer dead_defer = {
 	.class = BOLT_LAZY,
 	.unit = BOLT_UNIT_RCU,
@@ -176,8 +176,8 @@ static void defer_exit(struct kunit *test)
 }
 
 /*
- * The teardown is pending while the CPU is offline, and is cancelled when the CPU
- * is back.
+ * The teardown of a state without a startup is pending while the CPU is offline, and is
+ * cancelled when the CPU is back.
  */
 static void without_startup_it_is_owed_until_the_return(struct kunit *test)
 {
@@ -302,8 +302,8 @@ static void nothing_is_pending_without_an_instance(struct kunit *test)
 }
 
 /*
- * If the settle function of a state returns -EAGAIN, settle.c releases the hotplug lock
- * and cpuhp_state_mutex, and calls the function again, until the function returns 0.
+ * If the settle function of a state returns -EAGAIN, bolt_settle_cpu() drops the hotplug
+ * lock and cpuhp_state_mutex, and calls the function again, until the function returns 0.
  */
 static void settling_in_parts(struct kunit *test)
 {

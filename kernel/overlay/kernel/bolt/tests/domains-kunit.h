@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * KUnit: the scheduler's domains while a CPU is parked, which user space cannot see
- * without CONFIG_SCHEDSTATS. The tests skip kernels that rebuild domains at once.
+ * without CONFIG_SCHEDSTATS. The tests are skipped if the kernel defers no rebuild.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -18,8 +18,8 @@
 #include "../../sched/sched.h"
 
 /*
- * Returns the largest domain to which an active CPU other than the victim belongs, or
- * NULL.
+ * Returns the largest domain of one active CPU other than the victim, or NULL if that CPU
+ * has no domain.
  */
 static struct sched_domain *top_domain(struct bolt_fixture *f)
 {

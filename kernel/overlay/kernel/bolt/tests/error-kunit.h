@@ -22,8 +22,8 @@ static void few_are_listed(struct kunit *test)
 }
 
 /*
- * The text is cut after a whole entry, and ",..." follows, however many CPUs there are
- * and however long the names of states are.
+ * A text that would be too long is cut after a whole entry, and ",..." follows, however
+ * long the names of states are.
  */
 static void many_are_cut_at_an_entry(struct kunit *test)
 {
@@ -57,7 +57,7 @@ static void many_are_cut_at_an_entry(struct kunit *test)
 	}
 }
 
-/* An entry with the largest CPU number and the longest name fits by itself. */
+/* Alone, the entry of the largest CPU number fits; a name that is too long is cut. */
 static void one_fits_always(struct kunit *test)
 {
 	char name[2 * BOLT_STATE_NAME], text[BOLT_LOST_TEXT] = "";

@@ -62,8 +62,8 @@ static inline void bolt_test_choose(struct cpumask *cpus)
 
 /*
  * Chooses the highest CPU that is online, and enables Bolt with a long settle delay, so
- * that only the test settles. Skips the test if that CPU cannot go offline.
- * bolt_fixture_end() must be called only after success.
+ * that lazy teardowns stay pending during the test. Skips the test if that CPU cannot go
+ * offline. After success, and only then, bolt_fixture_end() must be called.
  */
 static inline int bolt_fixture_begin(struct kunit *test,
 				     struct bolt_fixture *f)
@@ -74,7 +74,7 @@ static inline int bolt_fixture_begin(struct kunit *test,
 	f->victim = cpumask_last(cpu_online_mask);
 	dev = get_cpu_device(f->victim);
 	if (num_online_cpus() < 2 || !dev || dev_offline_disabled(dev))
-		kunit_skip(test, "no CPU can go offline");
+		kunit_skip(test, "the highest CPU cannot go offline");
 	f->was_enabled = bolt_enabled();
 	f->delay_ms = bolt_settle_delay_ms;
 	bolt_settle_delay(60 * MSEC_PER_SEC);

@@ -56,8 +56,8 @@ static int block_init(struct kunit *test)
 }
 
 /*
- * The queue is destroyed at once, as a disk may be released long after its last
- * reference was put.
+ * The queue is destroyed before the tag set is freed, and not by the release of the disk,
+ * which may come long after the last reference to the disk was put.
  */
 static void block_exit(struct kunit *test)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit: packets that the highest CPU has received or sent, and network devices
- * that the CPU was to poll, when it dies. In one test the CPU also steers a packet to
- * a CPU that dies in the same request.
+ * KUnit: another CPU takes over packets that the highest CPU has received or sent, and
+ * network devices that the highest CPU was to poll, when that CPU dies. In one test the
+ * highest CPU steers a packet to a CPU that dies in the same request.
  */
 #include <linux/bottom_half.h>
 #include <linux/netdevice.h>
@@ -73,7 +73,7 @@ static void leave_packet(void)
 	_local_bh_enable();
 }
 
-/* Brings the loopback device up, and returns whether it was up before. */
+/* Brings loopback up and registers receive(). Returns whether loopback was up before. */
 static bool begin_to_receive(struct kunit *test)
 {
 	struct net_device *lo = init_net.loopback_dev;
@@ -109,8 +109,8 @@ static struct cpumask both;
 static unsigned int mate;
 
 /*
- * The victim steers a packet to the other CPU that goes, and dies before it sends
- * the IPI for that.
+ * Leaves the victim as if it had steered a packet to @mate, the other CPU that goes, but
+ * had yet to send @mate the IPI for that packet.
  */
 static void leave_ipi(void)
 {
@@ -188,7 +188,7 @@ static void an_ipi_to_a_cpu_that_dies_too(struct kunit *test)
 
 	was_up = begin_to_receive(test);
 	/*
-	 * smp_call_function_single() is not used: for the CPU of this task that
+	 * smp_call_function_single() is not used: if this task runs on @mate, that
 	 * function makes a plain call with interrupts off, and netif_rx() then enables
 	 * softirqs, which need interrupts to be on.
 	 */

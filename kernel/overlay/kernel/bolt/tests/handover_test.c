@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit: tasklets, work items of softirqs, timers and RCU callbacks that the highest CPU
- * still has when it dies.
+ * KUnit: another CPU runs the tasklets, work items of softirqs, timers and RCU callbacks
+ * that the highest CPU still has when the highest CPU dies.
  */
 #include <linux/interrupt.h>
 #include <linux/rcupdate.h>
@@ -97,7 +97,7 @@ static void leave_callback(void)
 	call_rcu(&head, in_callback);
 }
 
-/* Waits until the RCU callbacks of earlier tests have run. */
+/* Waits until the callback of an earlier run has returned, so that @head is free. */
 static void before_callback(struct kunit *test)
 {
 	rcu_barrier();

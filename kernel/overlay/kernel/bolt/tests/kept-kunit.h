@@ -58,7 +58,7 @@ static unsigned int kept_victim(struct kunit *test)
 	return fixture->victim;
 }
 
-/* Returns what the CPU of @test keeps for @state. */
+/* Returns how many bytes the CPU of @test keeps for @state. */
 static unsigned long kept_for(struct kunit *test, enum cpuhp_state state)
 {
 	unsigned long bytes;
@@ -135,8 +135,8 @@ static int kept_take_object(void *arg)
 }
 
 /*
- * The parked CPU keeps free objects of the cache until the cache is shrunk. An object
- * has half a page, which is more than what other tasks are likely to free meanwhile.
+ * The parked CPU keeps free objects of the cache until the cache is shrunk. An object has
+ * half a page; other tasks are unlikely to change the bytes by so much between counts.
  */
 static void objects_are_counted(struct kunit *test)
 {
@@ -232,7 +232,7 @@ static int kept_use_ranges(void *arg)
 	return err;
 }
 
-/* Devices behind an IOMMU may have domains of their own, whose ranges count as well. */
+/* The bytes may include ranges of other domains, those of devices behind an IOMMU. */
 static void ranges_are_counted(struct kunit *test)
 {
 	struct iova_domain *iovad = kunit_kzalloc(test, sizeof(*iovad), GFP_KERNEL);
@@ -249,7 +249,8 @@ static void ranges_are_counted(struct kunit *test)
 	KUNIT_EXPECT_GE(test, bytes, RANGES * sizeof(struct iova));
 	KUNIT_EXPECT_EQ(test, bytes % sizeof(struct iova), 0);
 	put_iova_domain(iovad);
-	KUNIT_EXPECT_EQ(test, kept_for(test, CPUHP_IOMMU_IOVA_DEAD), 0);
+	KUNIT_EXPECT_LE(test, kept_for(test, CPUHP_IOMMU_IOVA_DEAD),
+			bytes - RANGES * sizeof(struct iova));
 	iova_cache_put();
 }
 #endif /* IS_BUILTIN(CONFIG_IOMMU_IOVA) */
@@ -299,8 +300,8 @@ static void stacks_are_counted(struct kunit *test)
 #endif /* CONFIG_VMAP_STACK */
 
 /*
- * Other CPUs give nothing to a parked CPU, except objects whose slab the CPU holds
- * already.
+ * Other CPUs give nothing to a parked CPU, except, in 6.12, objects whose slab the parked
+ * CPU holds already.
  */
 static void nothing_is_added_while_parked(struct kunit *test)
 {

@@ -111,8 +111,8 @@ static int add_instance(int state, struct hlist_node *node)
 #define ran(what) atomic_read(&seen.what)
 
 /*
- * The startup runs on every CPU once, on the CPU itself, and on all CPUs at the
- * same time.
+ * The startup runs once for every CPU that is online, on that CPU itself, and on all
+ * these CPUs at the same time.
  */
 static void all_at_once(struct kunit *test)
 {
@@ -131,8 +131,8 @@ static void all_at_once(struct kunit *test)
 }
 
 /*
- * As with bolt.parallel=off, the startup runs on one CPU after the other, with the
- * same result.
+ * As with bolt.parallel=off, the startup runs on one CPU after the other. Afterwards it
+ * has run on the same CPUs as when it runs on all CPUs at once.
  */
 static void one_after_the_other(struct kunit *test)
 {
@@ -145,7 +145,7 @@ static void one_after_the_other(struct kunit *test)
 		       parallel_teardown);
 	KUNIT_ASSERT_GT(test, state, 0);
 	KUNIT_EXPECT_EQ(test, ran(startups), num_online_cpus());
-	/* Only the last callback finds that all CPUs have run the callback. */
+	/* Only on the last CPU does the startup find that it has begun on all CPUs. */
 	KUNIT_EXPECT_EQ(test, ran(together), 1);
 	cpuhp_remove_state(state);
 }

@@ -14,7 +14,7 @@
 
 #define SMALL 100	/* a number of CPUs that is no multiple of the bits of a long */
 #define LARGE 4096
-#define ODD 1780	/* so many CPUs that a list of these has more than 4096 bytes */
+#define ODD 1780	/* a list of so many odd CPU numbers has more than 4096 bytes */
 
 static void lists(struct kunit *test)
 {
@@ -127,7 +127,7 @@ static void masks(struct kunit *test)
 	DECLARE_BITMAP(bits, SMALL);
 	size_t words = BITS_TO_LONGS(SMALL), i;
 
-	/* Masks that are shorter than the kernel's, as long, and longer. */
+	/* A mask may be shorter than the kernel's, as long, or longer. */
 	for (i = 1; i <= ARRAY_SIZE(mask); i++) {
 		bitmap_fill(bits, SMALL);
 		KUNIT_EXPECT_EQ(test,
@@ -138,8 +138,8 @@ static void masks(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, test_bit(0, bits));
 	}
 	/*
-	 * Bits beyond the last CPU, in the last word of the kernel's mask and after
-	 * that word.
+	 * Bits beyond the last CPU are refused, both in the last word of the kernel's
+	 * mask and after that word.
 	 */
 	mask[0] = 0;
 	for (i = SMALL; i < ARRAY_SIZE(mask) * BITS_PER_LONG; i++) {
@@ -156,7 +156,7 @@ static void masks(struct kunit *test)
 					SMALL),
 			0);
 	KUNIT_EXPECT_EQ(test, find_first_bit(bits, SMALL), SMALL - 1);
-	/* Masks that are no array of unsigned long. */
+	/* A mask that is no array of unsigned long is refused. */
 	KUNIT_EXPECT_EQ(test, bolt_parse_mask(mask, 0, bits, SMALL), -EINVAL);
 	for (i = 1; i < sizeof(long); i++)
 		KUNIT_EXPECT_EQ_MSG(test, bolt_parse_mask(mask, i, bits, SMALL),

@@ -102,7 +102,7 @@ static void settled_cpu_has_none(struct kunit *test)
 	KUNIT_EXPECT_NE(test, pool_of(test, victim), shared);
 }
 
-/* A pod of a strict workqueue keeps no pool: its workers may run on no other CPU. */
+/* A parked CPU keeps no pool of a strict workqueue: the workers could run nowhere. */
 static void strict_pod_keeps_none(struct kunit *test)
 {
 	struct pods *p = test->priv;

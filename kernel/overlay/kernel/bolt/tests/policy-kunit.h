@@ -416,7 +416,7 @@ static int note_instance(unsigned int cpu, struct hlist_node *node)
 
 /*
  * A row that defers a state does not apply to a state of the same name whose callbacks
- * do not allow that.
+ * do not allow deferring.
  */
 static void names_need_their_callbacks(struct kunit *test)
 {
@@ -515,7 +515,7 @@ static void names_are_put_off(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, bolt_test_go(&ft->cpus, true), 0);
 }
 
-/* A row may say that the startup runs in any case when the CPU returns. */
+/* By .restart a row says that the startup runs although the teardown was deferred. */
 static void a_startup_may_run_without_a_teardown(struct kunit *test)
 {
 	struct fit_test *ft = test->priv;
@@ -611,7 +611,7 @@ static int fit_init(struct kunit *test)
 	bolt_test_choose(&ft->cpus);
 	forget_calls();
 	if (cpumask_weight(&ft->cpus) < 2)
-		kunit_skip(test, "fewer than three CPUs");
+		kunit_skip(test, "fewer than two CPUs besides CPU 0 can go");
 	return 0;
 }
 

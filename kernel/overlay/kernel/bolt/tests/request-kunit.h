@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: takes the highest CPU offline and back while a state of the test is
- * registered, and counts which callbacks ran. Skipped if that CPU must stay online.
+ * KUnit: takes the highest CPU offline and back while a state of the test is registered,
+ * and counts how often the state's callbacks ran. Skipped if that CPU must stay online.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -133,7 +133,7 @@ static void disabling_settles(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, add_cpu(victim), 0);
 	expect_ran(test, 1, 1, 1, 0);
-	/* Bolt is disabled from here on, so no teardown is deferred. */
+	/* Bolt is still disabled, so no teardown is deferred now. */
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
 	expect_ran(test, 1, 2, 1, 0);

@@ -206,7 +206,7 @@ static void settling_in_parts_folds_all(struct kunit *test)
 	on_cpu(test, victim, count_in_all, counters);
 
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
-	/* The counter that was added last is the first that settling folds. */
+	/* The counter that was initialised last is the first that settling folds. */
 	while (*per_cpu_ptr(counters[COUNTERS - 1].counters, victim))
 		KUNIT_ASSERT_TRUE(test, bolt_settle_next(victim, BOLT_ELIDE));
 	for (i = 0; i < COUNTERS; i++)
@@ -222,7 +222,7 @@ static void settling_in_parts_folds_all(struct kunit *test)
 		    percpu_counter_read(&counters[i]) != 2 * i)
 			break;
 	}
-	KUNIT_EXPECT_EQ_MSG(test, i, COUNTERS, "this counter was not folded");
+	KUNIT_EXPECT_EQ_MSG(test, i, COUNTERS, "this counter was not folded, or adds up wrongly");
 }
 
 /* percpu_counter_batch depends on the CPUs that are online, not on parked CPUs. */
@@ -489,7 +489,7 @@ static s8 *threshold_of(struct kunit *test, unsigned int cpu)
 	return &per_cpu_ptr(zone->per_cpu_zonestats, cpu)->stat_threshold;
 }
 
-/* A CPU that returns has its old threshold, or a threshold that was set meanwhile. */
+/* A CPU that returns has its old threshold; or the new one, if one was set meanwhile. */
 static void thresholds_follow_changes(struct kunit *test)
 {
 	s8 *own = threshold_of(test, victim), *first = threshold_of(test, 0);
@@ -567,7 +567,7 @@ static void set_thresholds(struct kunit *test,
 		pgdat->node_zones[i].percpu_drift_mark = marks[i];
 }
 
-/* Expects that all CPUs that are online have the same threshold in a zone. */
+/* Expects that in each zone all CPUs that are online have the same threshold. */
 static void expect_equal_thresholds(struct kunit *test)
 {
 	struct zone *zone;
@@ -590,7 +590,7 @@ static void leave(struct kunit *test, struct zone *zone)
 		KUNIT_EXPECT_EQ(test, remove_cpu(victim), 0);
 }
 
-/* A CPU leaves while thresholds are being set, and misses the new thresholds. */
+/* A CPU that leaves while thresholds are being set has the new ones when it returns. */
 static void thresholds_are_set_while_leaving(struct kunit *test)
 {
 	set_thresholds(test, leave);
@@ -616,7 +616,7 @@ static void come(struct kunit *test, struct zone *zone)
 		KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
 }
 
-/* A CPU returns while thresholds are being set, and has missed some thresholds. */
+/* A CPU that returns while thresholds are being set gets those that it has missed. */
 static void thresholds_are_set_while_coming(struct kunit *test)
 {
 	if (zones_of(zoned_node()) < 2)
@@ -634,7 +634,7 @@ static void leave_and_come(struct kunit *test, struct zone *zone)
 	come(test, zone);
 }
 
-/* A CPU leaves and returns while thresholds are being set. */
+/* A CPU that leaves and returns while thresholds are being set gets all of them. */
 static void thresholds_are_set_meanwhile(struct kunit *test)
 {
 	set_thresholds(test, leave_and_come);
@@ -668,8 +668,8 @@ static void put_domain(void *arg)
 }
 
 /*
- * An allocation that may flush the magazines finds the last free address, which lies
- * in a magazine of the parked CPU.
+ * CPUs keep free addresses in magazines. An allocation that may flush the magazines finds
+ * the last free address, which lies in a magazine of the parked CPU.
  */
 static void addresses_are_found(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: on which CPUs a hotplug state is up. Takes all CPUs but the first offline
- * and back in one request; is skipped with fewer than three CPUs.
+ * KUnit: on which CPUs a hotplug state is up. Takes all CPUs but the first offline in one
+ * request, and back in another; is skipped with fewer than three CPUs.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -16,9 +16,9 @@
 #include "fixture.h"
 
 /*
- * What the callbacks of the test's state have found. The startup or the teardown is to
- * fail for the CPU @refuses or, with @all_refuse, for all CPUs; @failed then counts the
- * callbacks that have failed.
+ * What the callbacks of the test's state have found. With @refuses_startup the startup,
+ * else the teardown, is to fail for the CPU @refuses; with @all_refuse it is to fail for
+ * all CPUs, and @failed counts the callbacks that have failed.
  */
 static struct {
 	int state;
@@ -32,8 +32,8 @@ static struct {
 } seen;
 
 /*
- * Instances of a state. The teardown of the second instance fails for @refuser, the
- * first CPU for which that teardown runs. @asked counts the teardowns that run after
+ * Instances of a state. In one_instance_refuses() the teardown of the second one fails
+ * for @refuser, the first CPU for which it runs. @asked counts teardowns that run after
  * that failure, @wrong counts wrong answers of cpuhp_started() and cpuhp_refused().
  */
 static struct {
@@ -85,8 +85,8 @@ static int noting_startup(unsigned int cpu)
 	int err;
 
 	/*
-	 * The state must not be up before the startup has done anything, nor before
-	 * the startup has returned.
+	 * The state must not be up before the startup has returned, so the startup
+	 * asks at its beginning and at its end.
 	 */
 	ask(cpu);
 	err = refuse(cpu, true);
@@ -227,8 +227,8 @@ static void after_a_failure(struct kunit *test)
 
 /*
  * If callbacks of several CPUs fail, the request fails with the error of the callback
- * that failed first: all other callbacks find that a callback has failed, and return
- * EBUSY.
+ * that failed first. Here that error is ENXIO: callbacks that fail later find, by
+ * cpuhp_refused(), that a callback has failed, and return EBUSY.
  */
 static void first_error_counts(struct kunit *test)
 {
@@ -415,7 +415,7 @@ static void one_instance_refuses(struct kunit *test)
 			(int)cpumask_weight(&st->cpus));
 }
 
-/* How many teardowns run, how many startups have run, and the CPU that refuses. */
+/* How many teardowns run now, how many startups have run, and the CPU that refuses. */
 static struct {
 	atomic_t under_way;
 	atomic_t returns;
@@ -430,7 +430,7 @@ static int slow_or_refused(unsigned int cpu, struct hlist_node *instance)
 		return instance == &some.instances[1] ? -ENXIO : 0;
 	atomic_inc(&way_back.under_way);
 	msleep(40);
-	/* The refuser has stayed, also while its startup of one instance runs again. */
+	/* The refuser stays, so the state is up there, also after the refusal. */
 	if (instance == &some.instances[1] && !cpuhp_started(way_back.refuser, seen.state))
 		atomic_inc(&way_back.wrong);
 	atomic_dec(&way_back.under_way);
@@ -503,7 +503,7 @@ static int started_init(struct kunit *test)
 	test->priv = st;
 	bolt_test_choose(&st->cpus);
 	if (cpumask_weight(&st->cpus) < 2)
-		kunit_skip(test, "fewer than three CPUs");
+		kunit_skip(test, "fewer than two CPUs besides CPU 0 can go");
 	return 0;
 }
 
@@ -529,8 +529,8 @@ static void started_exit(struct kunit *test)
 }
 
 /*
- * A CPU left half-way down has passed states without a callback, which bolt_reached
- * does not show. A state that is registered among these must not count as up.
+ * A CPU left half-way down has passed states without a callback, but bolt_reached still
+ * has a higher state. A state that is registered among those must not count as up.
  */
 static void registered_where_a_cpu_is_half_way(struct kunit *test)
 {

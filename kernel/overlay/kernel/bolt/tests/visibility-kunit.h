@@ -94,7 +94,7 @@ static void hiding_waits_for_readers(struct kunit *test)
 		reinit_completion(&tt->hidden);
 		schedule_work(&tt->work);
 		KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&tt->hidden, HZ / 20), 0);
-		/* A second reader cannot open the file. */
+		/* While hiding waits, a second reader is refused already. */
 		KUNIT_EXPECT_FALSE(test, usable(tt->file));
 		kernfs_put_active(tt->file);
 		KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&tt->hidden, 10 * HZ), 0);

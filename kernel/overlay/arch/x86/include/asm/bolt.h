@@ -56,7 +56,7 @@ void bolt_look_unplugged(unsigned int cpu);
 /*
  * A CPU of a batch is in the masks of its siblings before its TSC test and calibration of
  * the delay loop, if it needs these, and in cpu_online_mask after both. Natively only
- * one CPU is between the two moments at a time. With a batch several CPUs may be, so
+ * one CPU is between the two moments at a time. In a batch several CPUs may be there, so
  * code that looks for a sibling to copy from passes over siblings that are not online.
  */
 #define bolt_any_sibling_but(mask, cpu) \

@@ -47,7 +47,7 @@ static int tsc_test_init(struct kunit *test)
 	if (num_online_cpus() < 2 || !dev || dev_offline_disabled(dev))
 		kunit_skip(test, "no CPU can go offline");
 	if (unsynchronized_tsc() || boot_cpu_has(X86_FEATURE_TSC_ADJUST))
-		kunit_skip(test, "this machine tests no TSC");
+		kunit_skip(test, "CPUs that return get no short TSC test here");
 	tt = kunit_kzalloc(test, sizeof(*tt), GFP_KERNEL);
 	if (!tt)
 		return -ENOMEM;
@@ -85,13 +85,13 @@ static void cycle(struct kunit *test, unsigned int full, unsigned int again,
 	KUNIT_EXPECT_EQ(test, tsc->full - was.full, full);
 	KUNIT_EXPECT_EQ(test, tsc->again - was.again, again);
 	KUNIT_EXPECT_EQ(test, tsc->failed - was.failed, failed);
-	/* If a test ran, it must have found that the TSC is good. */
+	/* If the long test ran, it must have found that the TSC is good. */
 	KUNIT_EXPECT_FALSE(test, check_tsc_unstable());
 }
 
 /*
- * The victim gets only the short test. On a slow kernel the short test may run out of
- * time, so that the long test follows; that must not happen in all of the tries.
+ * The victim gets only the short test. With KASAN or lockdep the short test may run out
+ * of time, so that the long test follows; that must not happen in all of 10 tries.
  */
 static void cycle_short(struct kunit *test)
 {
@@ -192,8 +192,8 @@ static void measure_ahead(void *data)
 }
 
 /*
- * Returns whether this CPU finds out that the TSC of another CPU, which runs @side, is
- * @cycles ahead.
+ * Returns whether this CPU, against another CPU that runs @side and whose TSC seems to be
+ * @cycles ahead, finds a warp, and the test counts as failed.
  */
 static bool finds(struct kunit *test, enum bolt_tsc_side side, s64 cycles)
 {
@@ -267,7 +267,7 @@ static void too_few_handovers_are_no_test(struct kunit *test)
 static void resume_is_full(struct kunit *test)
 {
 	pass(test);
-	/* Preemption is disabled, as when restore_processor_state() calls this function. */
+	/* Preemption is off, as when restore_processor_state() calls this function. */
 	preempt_disable();
 	tsc_verify_tsc_adjust(true);
 	preempt_enable();
@@ -282,8 +282,8 @@ static bool same_package(unsigned int cpu)
 }
 
 /*
- * When all CPUs of a package have been offline, each of these CPUs gets the long
- * test.
+ * When all CPUs of a package have been offline at the same time, each of these CPUs gets
+ * the long test.
  */
 static void package_that_was_offline_is_full(struct kunit *test)
 {
