@@ -55,7 +55,7 @@ static inline int keeping_set(enum keeping how)
 	return err ?: enable(how != NATIVELY);
 }
 
-/* Takes VICTIM, OTHER or both CPUs offline or online, as @list says: "1", "2" or "1-2". */
+/* Takes the CPUs of @list, "1", "2" or "1-2", offline or online; one by one if @how is NATIVELY. */
 static inline int cpus_move(enum keeping how, const char *list, bool online)
 {
 	int err = 0;

@@ -102,8 +102,8 @@ static void *obey_in_thread(void *slot)
 }
 
 /*
- * Starts a child, which uses the next slot and execs while its parent waits in vfork().
- * The child writes its PID to the last slot.
+ * When told, starts a child, which uses the next slot, and execs when told, while its
+ * parent waits in vfork(). The child writes its PID to the last slot.
  */
 static void start_child(struct slot *slot)
 {
@@ -118,7 +118,7 @@ static void start_child(struct slot *slot)
 		slot_beat(slot);
 }
 
-/* Starts a thread, which uses the next slot and execs. */
+/* When told, starts a thread, which uses the next slot, and execs when told. */
 static void start_thread(struct slot *slot)
 {
 	pthread_t thread;
@@ -491,7 +491,7 @@ static void begin_and_sleep(struct slot *slot)
 		wait_ms(1);
 }
 
-/* Tasks exit while the kernel's worker looks for tasks that have lost a CPU. */
+/* Tasks exit while the kernel's worker looks for tasks whose affinity is kept. */
 TEST_F_TIMEOUT(affinity_exec, of_many_that_exit_when_the_cpu_comes, 120)
 {
 	static struct task crowd[CROWD];

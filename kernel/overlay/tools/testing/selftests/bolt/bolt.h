@@ -35,7 +35,7 @@ static inline bool debug_files(void)
 	return !access(DEBUG_DIR, F_OK);
 }
 
-/* Returns the number after @name in the file @path, whose lines are "NAME NUMBER", or -1. */
+/* Returns the number after @name in the file @path of lines "NAME NUMBER"; -1 if there is none. */
 static inline long long number_in(const char *path, const char *name)
 {
 	FILE *file = fopen(path, "re");
@@ -53,13 +53,13 @@ static inline long long number_in(const char *path, const char *name)
 	return value;
 }
 
-/* Returns the number called @name in DEBUG_DIR "stats", or -1. */
+/* Returns the number called @name in DEBUG_DIR "stats"; -1 if there is none. */
 static inline long long stat_of(const char *name)
 {
 	return number_in(DEBUG_DIR "stats", name);
 }
 
-/* Returns the first number of the kernel's release, such as 6 of 6.12.117, or 0. */
+/* Returns the first number of the kernel's release, such as 6 of 6.12.117; 0 if uname() fails. */
 static inline int linux_major(void)
 {
 	struct utsname name;

@@ -512,7 +512,7 @@ TEST_F_TIMEOUT(bulk, made_up, 3600)
 	EXPECT_GT(refused, n / 3);
 }
 
-/* Returns the CPU of the next event that says that a CPU has come or gone, or -1. */
+/* Returns the CPU of the next event that says that a CPU has come or gone; -1 if none is left. */
 static int next_event(const struct events *events, int *at, bool *online)
 {
 	static const char device[] = "@/devices/system/cpu/cpu";
@@ -657,7 +657,7 @@ static void toggle(struct slot *slot)
 	}
 }
 
-/* Takes all CPUs of the child's share offline, and online again, by one request each. */
+/* Takes all CPUs of the child's share offline by one request, online by the next, and so on. */
 static void toggle_all(struct slot *slot)
 {
 	for (int i = 0;; i++) {

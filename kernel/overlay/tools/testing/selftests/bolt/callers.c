@@ -247,7 +247,7 @@ static void turn_idle(pid_t pid, long long ns)
 
 /*
  * What the task that asks does. A quota that ends, or a signal, disturbs the request at
- * another moment in each @round.
+ * a different moment in each @round.
  */
 static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 		long long usual, int round)
@@ -287,7 +287,7 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
 	__atomic_store_n(&shared->begin, now_ns(), __ATOMIC_SEQ_CST);
 	shared->err = err ?: ask_for(want, cpus, bolt);
 	shared->end = now_ns();
-	/* The signal may come only after the request. */
+	/* If the request ends before the signal comes, waits for the signal. */
 	if (ail == STOPPED || ail == KILLED)
 		pause();
 	_exit(0);
@@ -297,7 +297,7 @@ static void ask(enum ail ail, const struct want *want, cpus_t cpus, bool bolt,
  * How long all requests took in sum, and the longest wait of a reader, in ns; for all
  * kinds of requests together, the sum of the longest waits beside each kind. A request of
  * a caller that is held up ends when a reader sees the CPUs as wanted, because the caller
- * itself may have to wait for its next quota.
+ * itself may run again only later, for instance with its next quota.
  */
 struct times {
 	long long took, held;
@@ -346,7 +346,7 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 		/* After this wait a reader that has waited for the lock has taken it. */
 		wait_ms(2);
 		/*
-		 * Natively a caller that is killed may not get to all CPUs of the
+		 * Natively a caller may be killed before it gets to all CPUs of the
 		 * request. No reader then sees the request done, and the request ends
 		 * with its caller.
 		 */
@@ -437,8 +437,8 @@ TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 		       times[1].took / nr / 1000, times[1].held / 1000);
 		/*
 		 * Bolt holds the lock for the whole batch, but natively the lock is
-		 * released after each CPU. So a reader may wait for as long as a native
-		 * batch takes.
+		 * released after each CPU. So the time that a native batch takes counts as
+		 * the native wait of a reader.
 		 */
 		if (wants[i].batch)
 			times[0].held = times[0].took / nr;

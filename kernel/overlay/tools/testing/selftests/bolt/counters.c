@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Counters do not go backwards while CPUs come and go, nor lose what a CPU has
- * counted; perf events of a CPU read as natively. The test names counters that go
+ * counted; perf events of a CPU or a task read as natively. The test names counters that go
  * backwards in native rounds, and leaves them out.
  */
 #define _GNU_SOURCE
@@ -209,8 +209,8 @@ static bool is_known(const char *name)
 
 /*
  * Reads all counters. Returns how many have gone backwards since the last reading,
- * without those that is_known() names; if @native is true, adds these counters to the
- * list "backwards", and returns 0.
+ * without those that is_known() names. If @native is true, adds the counters that it would
+ * count to the list "backwards" instead, and returns 0.
  */
 static int step(struct __test_metadata *_metadata, bool native, const char *when)
 {
