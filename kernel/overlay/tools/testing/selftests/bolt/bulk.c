@@ -33,7 +33,7 @@ FIXTURE_SETUP(bulk)
 	if (why)
 		SKIP(return, "%s", why);
 	if (!world_look(&self->world) || cpus_count(self->world.movable) < 4)
-		SKIP(return, "needs 4 CPUs that can go offline, and 64 at most");
+		SKIP(return, "needs 4 CPUs that can go offline, and at most 64 CPUs");
 	ASSERT_EQ(0, sets_start_over(&self->world));
 	ASSERT_TRUE(sight_take(&self->world, &self->before));
 	self->page = calloc(4, self->world.page);

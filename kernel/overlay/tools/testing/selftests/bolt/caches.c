@@ -39,7 +39,7 @@ FIXTURE_SETUP(caches)
 	if (why)
 		SKIP(return, "%s", why);
 	if (!world_look(&self->world) || cpus_count(self->world.movable) < 3)
-		SKIP(return, "needs 3 CPUs that can go offline, and 64 at most");
+		SKIP(return, "needs 3 CPUs that can go offline, and at most 64 CPUs");
 	ASSERT_EQ(0, sets_start_over(&self->world));
 	for (int cpu = 0; cpu < self->world.nr; cpu++) {
 		for (int leaf = 0; leaf < LEAVES; leaf++) {

@@ -13,7 +13,7 @@
 /* How many CPUs a test uses at most. */
 #define CPUS_MAX 64
 
-/* Returns the number of the last possible CPU and one more, or 0 on an error. */
+/* Returns the number of the last possible CPU plus 1, or 0 if the CPUs cannot be read. */
 static inline int cpus_end(void)
 {
 	long first, last = -1;
@@ -27,7 +27,7 @@ static inline int cpus_end(void)
 	return last + 1;
 }
 
-/* Finds up to CPUS_MAX CPUs with a file cpuN/online, in order. Returns their number. */
+/* Finds the first CPUs with a file cpuN/online, at most CPUS_MAX. Returns how many it found. */
 static inline int cpus_movable(int cpus[CPUS_MAX])
 {
 	int n = 0, end = cpus_end();

@@ -22,8 +22,8 @@
 /*
  * In a cycle VICTIM goes and comes back. Beside busy tasks in a cpuset a native cycle may
  * take one and a half times as long as beside busy tasks in no cpuset, and this many ns
- * more. A cycle has several grace periods, whose lengths differ by tens of milliseconds.
- * A wait for the mmap lock of a task that runs hold() takes more than a second.
+ * more, because the lengths of a cycle's grace periods differ by tens of milliseconds. A
+ * wait for the mmap lock of a task that runs hold() takes over a second: far beyond this limit.
  */
 #define NATIVE_SPREAD_NS 100000000
 
@@ -239,8 +239,8 @@ static long long crew_ns(struct crew *crew, const char *group, int n,
 }
 
 /*
- * Makes groups that list no CPUs, like the groups of services: "plain", and
- * "without/below", whose parent lists CPUs.
+ * Makes two groups that, like the groups of systemd's services, list no CPUs: "plain", and
+ * "without/below", whose parent lists CPUs. Returns false if that is not possible.
  */
 static bool make_groups(struct crew *crew)
 {
@@ -288,7 +288,7 @@ TEST_F_TIMEOUT(cpusets, mappings, 300)
 			       plain[i], few / 1000, MANY, many / 1000);
 		ASSERT_GT(few, 0);
 		ASSERT_GT(many, 0);
-		/* Natively a request waits for a grace period of two to five ticks. */
+		/* Native times vary more: a request waits for a grace period of 2 to 5 ticks. */
 		EXPECT_LE(many, few + few / 2 +
 			  (variant->bolt ? 2000000 : 20000000));
 	}

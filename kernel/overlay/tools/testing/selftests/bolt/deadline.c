@@ -16,7 +16,7 @@
 /* More tasks of 10 per cent than a CPU has room for: some of its time is for other tasks. */
 #define TASKS_PER_CPU 10
 #define PATIENCE_MS 5000
-/* Per cent of a CPU; 95 per cent is free, of which servers of the scheduler take up to 10. */
+/* Per cent of a CPU; 95 may be promised, of which servers of the scheduler take up to 10. */
 #define SHARE 84
 
 static void nap(struct slot *slot)
@@ -114,12 +114,13 @@ static int request(struct crew *crew, int n, int percent, bool *live)
 	while (crew->n < n && !err)
 		err = start(crew, percent);
 	if (err)
-		return err;
+		goto out;
 	err = set_online(VICTIM, false);
 	for (int i = 0; i < crew->n; i++)
 		*live &= task_lives(&crew->tasks[i], 2, PATIENCE_MS);
 	if (!err)
 		err = set_online(VICTIM, true);
+out:
 	kill_all(crew);
 	return err;
 }
@@ -427,7 +428,7 @@ TEST_F_TIMEOUT(deadline, isolated_spinner, 120)
 /*
  * A deadline task that may use only CPUs isolated at boot, and sleeps on one that has
  * gone, gets other CPUs: then its share is free for other tasks on isolated CPUs. The
- * fair server of the CPU that has gone, which needs 5 per cent, is no longer counted.
+ * fair server of the CPU that has gone (5 per cent) is no longer counted, so that 88 fit.
  */
 TEST_F_TIMEOUT(deadline, share_of_an_isolated_sleeper_is_free, 120)
 {

@@ -6,7 +6,7 @@
  * sched_rt_runtime_us sets no limit. The test applies the rule to what the test has done
  * and what user space can read, and the kernel must give the same answer, whatever has
  * made the kernel count promises anew or forget promises. BOLT_CASES=N sets how many
- * random cases there are, BOLT_SEED=N repeats a run; the seed is printed.
+ * random cases there are at least, BOLT_SEED=N repeats a run; the seed is printed.
  */
 #define _GNU_SOURCE
 #include <sys/mount.h>
@@ -223,7 +223,7 @@ static bool may_go(struct model *m, cpus_t up, cpus_t down)
 			continue;
 		weigh(m, d, down, &promised, &room);
 		ok &= promised <= room;
-		/* If the servers of the CPUs that go also counted, the answer might differ. */
+		/* Servers of the CPUs that go, added or subtracted by mistake, might change ok. */
 		if (promised + share_of(cpus_count(down) * 50, 1000) > room &&
 		    promised < room + share_of(cpus_count(down) * 50, 1000))
 			m->tight++;
@@ -290,8 +290,8 @@ static int member_start(struct model *m, int group, int permille)
 	if (group != TOP)
 		err = group_put(group, "cgroup.procs", pid);
 	/*
-	 * The task has run on some CPU, and may sleep, before it becomes a deadline
-	 * task.
+	 * The task becomes a deadline task only when it has run on some CPU. By then
+	 * the task may already sleep.
 	 */
 	if (!err && !soon(slot_beats(slot), PATIENCE_MS))
 		err = -ETIME;
@@ -407,8 +407,8 @@ static cpus_t some_of(struct model *m, cpus_t set)
 
 /*
  * Makes a group a partition, or makes a partition a plain group. The CPUs are chosen
- * while the group is no partition, and are online: otherwise Linux 6.12 warns of its own
- * counts (nr_subparts) and of partitions that overlap, without Bolt too.
+ * while the group is no partition, and are online: otherwise Linux 6.12 warns that its own
+ * counts (nr_subparts) are wrong and that partitions overlap, without Bolt too.
  */
 static void do_group(struct model *m)
 {
@@ -490,8 +490,8 @@ static bool break_one(struct model *m, cpus_t set, int *cpu)
 
 /*
  * Leaves out one CPU of each domain that would have no CPU left, unless the request will
- * be refused: when a partition has no CPU left, Linux 6.12 warns of nr_subparts, without
- * Bolt too.
+ * be refused: when a partition has no CPU left, Linux 6.12 warns that nr_subparts is
+ * wrong, without Bolt too.
  */
 static cpus_t leave_some(const struct model *m, cpus_t down)
 {
@@ -616,7 +616,7 @@ FIXTURE_SETUP(deadline_model)
 		SKIP(return, "%s", why);
 	if (!world_look(&m->world))
 		SKIP(return, "more than 64 CPUs");
-	/* The model knows no CPUs that are in no domain. */
+	/* The model would count CPUs that are isolated at boot in the top domain. */
 	if (cpus_read(CPU_DIR "isolated", &isolated) && isolated)
 		SKIP(return, "CPUs are isolated at boot");
 	ASSERT_EQ(0, start_over_all());
@@ -666,8 +666,8 @@ TEST_F_TIMEOUT(deadline_model, nobody_changes_it_by_reading, 600)
 		down |= CPU(cpu);
 	for (int read = 0; read < 2; read++) {
 		/*
-		 * When domains are built, the kernel counts the servers of their
-		 * CPUs.
+		 * These native requests make the kernel build domains, and so count the
+		 * servers of their CPUs.
 		 */
 		ASSERT_EQ(0, enable(false));
 		ASSERT_EQ(0, set_online(VICTIM, false));
@@ -724,7 +724,7 @@ TEST_F_TIMEOUT(deadline_model, random_cases, 3600)
 	TH_LOG("requests by file %d, list %d, mask %d, set %d", m->asked[BY_FILE],
 	       m->asked[BY_LIST], m->asked[BY_MASK], m->asked[BY_SET]);
 	TH_LOG("%d cases near the limit, %d with tasks in partitions, servers %s",
-	       m->tight, m->in_groups, m->servers ? "differ" : "alike");
+	       m->tight, m->in_groups, m->servers ? "can be changed" : "are fixed");
 }
 
 TEST_HARNESS_MAIN

@@ -240,8 +240,8 @@ static void add_affinity(struct tree *tree, const char *who, const char *pid)
 }
 
 /*
- * Adds all kernel threads, except workers of workqueues, which come and go, and the
- * control task, which does not exist natively.
+ * Adds the affinities of all kernel threads, except workers of workqueues, which come and
+ * go, and the control task, which does not exist natively.
  */
 static void add_kthreads(struct tree *tree)
 {
@@ -399,8 +399,8 @@ static void writes(struct __test_metadata *_metadata,
 }
 
 /*
- * Compares the effect of the same writes natively and with Bolt. @becomes: the text of
- * cpuset.cpus.partition of the group "some" after the writes, or NULL.
+ * Compares the effect of the same writes natively and with Bolt. @becomes: the text that
+ * cpuset.cpus.partition of the group "some" must have after the writes; NULL: any text.
  */
 static void same_writes(struct __test_metadata *_metadata,
 			struct world *world, const struct write *write,
@@ -545,7 +545,7 @@ static int admit(struct __test_metadata *_metadata)
 	int err;
 
 	EXPECT_EQ(0, sched_getaffinity(0, sizeof(set), &set));
-	/* A task that sleeps on a CPU that goes stays there, outside of all domains. */
+	/* A task that sleeps on VICTIM would stay there, in no domain, when VICTIM goes. */
 	EXPECT_EQ(0, pin(0, 0));
 	child = sleeper(false);
 	EXPECT_EQ(0, pin_set(0, &set));
@@ -732,7 +732,7 @@ TEST_F_TIMEOUT(domains, placement, 240)
 	}
 	/*
 	 * The result of one round depends on where its tasks began. So there are several
-	 * native rounds and as many rounds of Bolt, in turn.
+	 * native rounds and as many rounds with Bolt, in turn.
 	 */
 	for (int i = 0; i < PLACINGS; i++) {
 		ASSERT_EQ(0, enable(false));
@@ -746,8 +746,8 @@ TEST_F_TIMEOUT(domains, placement, 240)
 	EXPECT_EQ(0, bolt.woken[VICTIM]);
 	EXPECT_EQ(0, bolt.forked[VICTIM]);
 	/*
-	 * Tasks are spread as evenly as natively, within the difference of two
-	 * native runs.
+	 * Tasks are spread as evenly as natively, but for 8 per cent, by which
+	 * two native results may differ as well.
 	 */
 	EXPECT_LE(most(bolt.woken), most(native.woken) + 8);
 	/* Natively there is one fallback for each task whose CPU has gone. */

@@ -9,7 +9,7 @@
 
 /*
  * Reads the last line of last_error: the number of its batch, and the text after that
- * number. Returns how many lines last_error has, or -1.
+ * number. Returns how many lines last_error has, or -1 on an error.
  */
 static inline int last_error(char last[TEXT_MAX], unsigned long *batch)
 {

@@ -53,8 +53,8 @@ static inline void facts_add(struct facts *facts, const char *format, ...)
 }
 
 /*
- * Whether the facts have the affinity of kernel threads of this name. This affinity
- * changes with the online CPUs.
+ * Whether the facts include the affinity of a kernel thread called @name, because this
+ * affinity changes with the CPUs that are online.
  */
 static inline bool thread_follows(const char *name)
 {

@@ -71,7 +71,7 @@ static void fail(struct outcome *out, int cpu, bool online, int state, int fd)
 	look(out, cpu, fd);
 }
 
-/* The state of the CPU when the request is made. */
+/* What the CPU is when the request is made. Natively PARKED and SETTLED both mean offline. */
 enum from { ONLINE, PARKED, SETTLED };
 
 /* The data of a test. */
@@ -324,7 +324,7 @@ TEST_F(errors, whose_request_it_was)
 	snprintf(wanted, sizeof(wanted), "pid=%d cpu=%d ", pid, VICTIM);
 	EXPECT_EQ(0, strncmp(wanted, last, strlen(wanted)))
 		TH_LOG("%s", last);
-	/* Requests that succeed, and native ones, leave no line in last_error. */
+	/* Requests that succeed, and native requests, leave no line in last_error. */
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, set_online(VICTIM, true));
 	ASSERT_EQ(0, enable(false));

@@ -172,7 +172,7 @@ static bool look(struct fuzz *f, int which)
 	return true;
 }
 
-/* Returns 0, or the error with which the kernel refuses @text in every state of CPUs. */
+/* Returns 0, or the error with which the kernel refuses @text whichever CPUs are online. */
 static int refusal(struct fuzz *f, const struct file *file, const char *text,
 		   size_t len, off_t at, struct meaning *m)
 {
@@ -379,7 +379,7 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 	if (wanted != -EINVAL && (file->kind == LIST || file->kind == MASK) &&
 	    !f->enabled && len)
 		wanted = -EOPNOTSUPP;
-	/* A mask at an offset is refused before any other check; a list is not. */
+	/* While Bolt is disabled, -EINVAL is only for bad offsets: for a mask, any offset but 0. */
 	if (wanted == -EINVAL && !f->enabled && at >= 0 &&
 	    at <= LLONG_MAX - (long long)len &&
 	    (file->kind == LIST || (file->kind == MASK && !at)))
@@ -406,7 +406,7 @@ static bool try(struct fuzz *f, const struct file *file, const char *text,
 		if ((size_t)n != len &&
 		    !((file->kind == TARGET || file->kind == FAIL) &&
 		      (size_t)n == f->world.page))
-			return wrong(f, "%zd bytes of the text accepted", n);
+			return wrong(f, "only %zd of %zu bytes accepted", n, len);
 		if (file->kind == LIST || file->kind == MASK) {
 			if (!may_end(f, file, m.set, 0))
 				return wrong(f, "accepted, not refused");
@@ -455,7 +455,7 @@ FIXTURE_SETUP(fuzz)
 	if (why)
 		SKIP(return, "%s", why);
 	if (!world_look(&f->world) || cpus_count(f->world.movable) < 3)
-		SKIP(return, "needs 3 CPUs that can go offline, and 64 at most");
+		SKIP(return, "needs 3 CPUs that can go offline, and at most 64 CPUs");
 	if (access(DEBUG_DIR "states", F_OK))
 		SKIP(return, "needs debugfs");
 	ASSERT_EQ(0, sets_start_over(&f->world));

@@ -11,8 +11,8 @@
 #include "model.h"
 
 /*
- * Returns a copy, which the caller frees, without one newline and one NUL at the end; or
- * NULL if there is another NUL.
+ * Returns a copy of @text, which the caller frees, without the newline, the NUL, or the
+ * newline and the NUL with which @text may end; or NULL if a NUL is left.
  */
 static inline char *grammar_text(const char *text, size_t len)
 {
@@ -24,8 +24,8 @@ static inline char *grammar_text(const char *text, size_t len)
 }
 
 /*
- * Reads a number that has only digits. A number with too many digits is out of
- * range.
+ * Reads a number up to @max that has only digits. Returns 0, -EINVAL or -ERANGE: -ERANGE
+ * also if text follows a number that does not fit in 64 bits.
  */
 static inline int grammar_digits(const char *at, unsigned long long max,
 				 unsigned long long *number)
@@ -56,7 +56,7 @@ static inline const char *difference(const char *a, const char *b)
 	return line;
 }
 
-/* Whether @len bytes are what may follow a text: one newline, one NUL, both or none. */
+/* Whether @len bytes may follow a text: a newline, a NUL, both in this order, or nothing. */
 static inline bool grammar_ends(const char *text, size_t len)
 {
 	if (len && *text == '\n') {

@@ -12,8 +12,8 @@
 #include "lib/children.h"
 
 /*
- * Whether tests may move the cpusets to version 1 of control groups: no other program uses
- * cpusets, of version 1 or 2.
+ * Whether tests may move the cpusets to version 1 of control groups: no other program used
+ * cpusets, of version 1 or 2, when this program began.
  */
 static inline bool group_may_use_v1(void)
 {

@@ -38,9 +38,9 @@ static void tree_number(struct tree *tree, const char *what, long value)
 }
 
 /*
- * Files of which the test records parts. Of each line that begins with @begins the test
- * takes the first @words words, or the whole line if @words is 0. The words after the
- * first @words are counts, or change by themselves.
+ * Files that the test records, most of them in part. Of each line that begins with @begins
+ * the test takes the first @words words, or the whole line if @words is 0. The words after
+ * the first @words are counts, or change by themselves.
  */
 static const struct picked {
 	const char *path, *begins;
@@ -77,7 +77,7 @@ static const struct picked {
 	{ "/sys/devices/system/clockevents/clockevent1/current_device", "", 0 },
 };
 
-/* Lines of these files that change by themselves. */
+/* Lines of the files in picked[] that the test leaves out, because they change by themselves. */
 static const struct {
 	const char *begins, *reason;
 } restless[] = {
@@ -215,7 +215,7 @@ static void ask(struct tree *tree)
 	}
 }
 
-/* Adds the CPUs whose backlogs are shown. Their numbers are in the last column but two. */
+/* Adds the CPUs that softnet_stat lists. A CPU's number is in the last column but two. */
 static void look_at_softnet(struct tree *tree)
 {
 	FILE *file = fopen("/proc/net/softnet_stat", "r");
@@ -332,9 +332,9 @@ static bool is_known(const char *line, const struct tree *online)
 }
 
 /*
- * Prints up to 40 lines that one record has more often than the other, and returns how many
- * there are. If @bolt is the record of a parked CPU, @online is the record of that CPU online,
- * and lines that are known to differ are left out; otherwise @online is NULL.
+ * Prints up to 40 lines that the two records do not have equally often, and returns how many
+ * such lines there are in all. If @bolt is the record of a parked CPU, @online is the record
+ * of that CPU online, and lines in known[] are left out; otherwise @online is NULL.
  */
 static int differences(struct __test_metadata *_metadata, const char *what,
 		       const struct tree *native, const struct tree *bolt,
@@ -495,8 +495,8 @@ TEST_F_TIMEOUT(invisible, open_files, 600)
 }
 
 /*
- * The files that race() opens and reads all the time. The value of the slot is the first
- * wrong errno.
+ * The files that race() opens and reads all the time. In slot->value, race() leaves the first
+ * errno that is wrong, or 0.
  */
 static const struct tree *raced;
 

@@ -3,7 +3,7 @@
  * A disk and a network card are at work while CPUs come and go in random order: every
  * I/O request completes, and the data are right. BOLT_PARKS=N sets how often CPUs go. The
  * disk BOLT_DISK is overwritten. If an I/O request is lost, the test waits for this I/O
- * request until the time limit of the run is over.
+ * request until a time limit ends the test.
  */
 #define _GNU_SOURCE
 #include <linux/aio_abi.h>
@@ -25,9 +25,9 @@
 struct worker {
 	pthread_t thread;
 	unsigned int number;
-	int disk;		/* the disk, which all workers share */
+	int disk;		/* descriptor of the disk, shared by all disk workers */
 	unsigned long done;	/* how many I/O requests or messages are done */
-	char why[128];		/* why the worker has ended, or empty */
+	char why[128];		/* why the worker has failed, or empty */
 };
 
 static atomic_bool stop;
@@ -40,8 +40,8 @@ static int fail(struct worker *worker, const char *what, long value)
 }
 
 /*
- * Moves this task to @cpu if that CPU is online. With -1, the task may run on all CPUs of
- * the test.
+ * Moves this task to @cpu if that CPU is online. If @cpu is -1, the task may run on all
+ * CPUs of the test.
  */
 static void move_to(int cpu)
 {
@@ -59,7 +59,7 @@ static void fill(unsigned char *data, unsigned int block, unsigned int turn)
 		words[i] = (block * 40503 + turn) * 2654435761u + i;
 }
 
-/* Submits DEPTH I/O requests on a CPU that may go before these I/O requests complete. */
+/* Submits DEPTH I/O requests on a CPU that may go before these complete, and awaits them all. */
 static int transfer(struct worker *worker, aio_context_t aio,
 		    unsigned char *data, const unsigned int *blocks, int opcode)
 {
@@ -234,7 +234,7 @@ TEST_F_TIMEOUT(io, completes, 36000)
 	}
 	for (cpu = 1; cpu < CPUS; cpu++)
 		EXPECT_EQ(0, set_online(cpu, true));
-	/* Work also goes on for a while when all queues are back. */
+	/* The workers go on for a while when all CPUs, and so all queues of the disk, are back. */
 	wait_ms(200);
 	stop = true;
 	for (int i = 0; i < WORKERS; i++) {

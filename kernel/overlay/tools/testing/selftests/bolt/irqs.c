@@ -55,9 +55,9 @@ FIXTURE_TEARDOWN(irqs)
 }
 
 /*
- * Some interrupt chips move an interrupt only when the interrupt arrives, and not again
- * before a move is done. So this function makes the interrupt arrive: that of the network
- * card, or of the console if @echo_fd is -1.
+ * Whether @irq soon goes to just @cpus. Some interrupt chips move an interrupt only when it
+ * arrives, and begin no other move of the interrupt before that move is done. So this function
+ * makes interrupts arrive: those of the network card, or of the console if @echo_fd is -1.
  */
 static bool arrives_on(int echo_fd, int irq, const char *cpus)
 {
@@ -144,8 +144,8 @@ TEST_F_TIMEOUT(irqs, only_the_effective_affinity, 300)
 }
 
 /*
- * Returns the interrupt of the serial console, for tests that set an affinity before CPUs go:
- * when a CPU goes, the driver of the network card places the card's interrupts anew.
+ * Returns the interrupt of the serial console, or -1. Tests that set an affinity before CPUs go
+ * use this interrupt: when a CPU goes, the network card's driver places the card's interrupts anew.
  */
 static int tty_irq(void)
 {
@@ -258,7 +258,7 @@ TEST_F_TIMEOUT(irqs, managed_ones_are_left_alone, 300)
 		EXPECT_TRUE(is(irq_file(irq, "effective_affinity_list"), text));
 	}
 	/*
-	 * Managed interrupts are shut down when their CPU goes, and started when it
+	 * Managed interrupts are shut down when their CPU goes, and started when that CPU
 	 * returns.
 	 */
 	ASSERT_EQ(0, set_online(OTHER, false));

@@ -2,7 +2,7 @@
 /*
  * A request fails, and its undo fails as well: CPUs that are not put back are lost.
  * cpuN/online, uevents and last_error tell which CPUs are lost, and a write of 1 to
- * cpuN/online goes on from the state in which the CPU was left. The kernel warns once.
+ * cpuN/online goes on from the state in which the CPU was left. The kernel warns once per boot.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -166,9 +166,9 @@ static cpus_t undo_of(struct __test_metadata *_metadata, const char *line,
 }
 
 /*
- * Checks the result of a request: files say which CPUs are online, each CPU that has
- * changed had one event, and last_error has the CPUs that were not put back. Returns the
- * CPUs that were not put back.
+ * Checks the result of a request: cpuN/online says 1 for the CPUs in the highest state, and for
+ * no others; each CPU for which that has changed had one event; after a failure last_error has
+ * the CPUs that were not put back. Returns the CPUs that were not put back.
  */
 static cpus_t check(struct __test_metadata *_metadata,
 		    const struct bench *bench, const struct look *before,
@@ -222,7 +222,7 @@ static int run_on(int cpu)
 	return sched_getcpu() == cpu ? 0 : -ESRCH;
 }
 
-/* Makes a request lose FIRST: on its way back, the startup of random:online fails. */
+/* Makes a request lose FIRST: a teardown of SECOND fails, and in the undo a startup of FIRST. */
 #define lose_first() do {						\
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND];		\
 	ASSERT_EQ(0, hp_fail(a, nr_of("random:online")));		\
@@ -320,7 +320,7 @@ TEST_F_TIMEOUT(lost, and_gone_alone, 300)
 	}
 }
 
-/* The lost CPU is ejected, only if BOLT_EJECT is set: the CPU does not come back. */
+/* The lost CPU is ejected for good, for which reason the test runs only if BOLT_EJECT is set. */
 TEST_F_TIMEOUT(lost, and_ejected, 300)
 {
 	int a = self->bench.cpus[FIRST];
@@ -333,8 +333,8 @@ TEST_F_TIMEOUT(lost, and_ejected, 300)
 }
 
 /*
- * Requests for other CPUs do not touch the CPU that is lost; "set" with the lost CPU
- * brings it back.
+ * Requests for other CPUs do not touch the CPU that is lost; a write to bolt/set that lists
+ * the lost CPU brings that CPU back.
  */
 TEST_F_TIMEOUT(lost, beside_others, 300)
 {
@@ -353,7 +353,7 @@ TEST_F_TIMEOUT(lost, beside_others, 300)
 	EXPECT_EQ(self->bench.top, state_of(a));
 }
 
-/* In the undo of "set", one CPU does not come back, and another CPU does not go again. */
+/* In the undo of bolt/set, one CPU does not come back, and another CPU does not go again. */
 TEST_F_TIMEOUT(lost, in_both_directions, 300)
 {
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[SECOND], c = self->bench.cpus[OTHER];
@@ -564,8 +564,8 @@ TEST_F_TIMEOUT(stubborn, no_answer_and_no_way_back, 300)
 {
 	int a = self->bench.cpus[FIRST], b = self->bench.cpus[OTHER];
 	/*
-	 * CPU c must come before CPU b: the first of two threads of a core is woken
-	 * before the second.
+	 * CPU c must come before CPU b, so CPU c is the lower: of two threads of a core
+	 * the lower is woken first.
 	 */
 	int c = self->bench.cpus[SECOND];
 	char last[TEXT_MAX], wanted[TEXT_MAX];

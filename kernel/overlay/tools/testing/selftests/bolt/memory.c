@@ -122,8 +122,8 @@ TEST_F(memory, events_never_go_back)
 }
 
 /*
- * Returns the number of blocks in use, a percpu counter of which the CPU holds a
- * part.
+ * Returns how many blocks of the tmpfs are in use: a percpu counter of which the CPU
+ * holds a part.
  */
 static unsigned long blocks_used(void)
 {
@@ -228,8 +228,8 @@ static bool all_written(void)
 }
 
 /*
- * Swaps out on the CPU, which in Linux 6.12 takes slots of the swap area 64 at a time, and
- * so keeps some slots.
+ * Swaps out pages on the CPU, which in Linux 6.12 takes slots of the swap area 64 at a time,
+ * and so keeps some slots.
  */
 static int swap_out_on(int cpu, long page)
 {
@@ -256,7 +256,7 @@ static int swap_out_on(int cpu, long page)
 	return status;
 }
 
-/* Returns how many KiB of the swap area are in use or held by a CPU. */
+/* Returns how many KiB of the swap area are in use or held by a CPU; below 0 on an error. */
 static long swap_used(void)
 {
 	FILE *file = fopen("/proc/swaps", "re");

@@ -350,7 +350,7 @@ TEST_F_TIMEOUT(migration, pinned_tasks_are_let_go_as_natively, 600)
 		if (how->cpus[1] < 0)
 			broken |= !strstr(native, "woken: 1/");
 	}
-	/* If no affinity was broken, the comparison has shown nothing. */
+	/* Unless some pinned task has lost its affinity, the comparison has shown nothing. */
 	EXPECT_TRUE(broken);
 }
 
@@ -383,8 +383,8 @@ static int put_pair(bool online, bool batch)
 }
 
 /*
- * Notes what becomes of the task's affinity, and whether the task keeps its affinity.
- * Returns false if the task does not go on.
+ * Notes what becomes of the task's affinity, and whether the task has its affinity again when
+ * the CPUs are back. Returns false if the task does not go on.
  */
 static bool away_together(struct crew *crew, const struct pair *how, bool batch,
 			  char *text, bool *kept)
@@ -403,7 +403,7 @@ static bool away_together(struct crew *crew, const struct pair *how, bool batch,
 	    pin_pair(task->pid, VICTIM, 2))
 		return false;
 	lives &= rouse(task, asleep);
-	/* Waits until a task that does not spin has gone to sleep. */
+	/* Gives a task that does not spin the time to go to sleep. */
 	wait_ms(20);
 	note(text, task, "before");
 	if (put_pair(false, batch))

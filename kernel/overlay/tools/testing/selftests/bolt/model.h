@@ -7,7 +7,7 @@
 
 #include "sets.h"
 
-/* Reads a number, or N for the last CPU. Returns the text after the number, or NULL. */
+/* Reads a number, or N, which means @last. Returns the text after that; NULL on an error. */
 static inline const char *model_number(const char *at, unsigned long long last,
 				       unsigned long long *value)
 {

@@ -63,7 +63,7 @@ FIXTURE_TEARDOWN(movers)
 	EXPECT_EQ(0, start_over());
 }
 
-/* Calls @move until the child has made its requests. Returns the number of calls. */
+/* Calls @move until the child has made its requests, or hangs. Returns the number of calls. */
 static int until_done(struct __test_metadata *_metadata, pid_t *child,
 		      void (*move)(pid_t child, int i))
 {

@@ -79,8 +79,8 @@ TEST_F(nodes, returning_brings_everything_back)
 	for (int round = 0; round < 3; round++) {
 		ASSERT_EQ(0, set_online(VICTIM, false));
 		/*
-		 * Before it returns, the CPU is parked in the first round, and settled in
-		 * the second. In the third the CPU is parked, and Bolt is then disabled.
+		 * Before the CPU returns, the CPU is parked in the first round, and settled in
+		 * the second. In the third round Bolt is disabled while the CPU is parked.
 		 */
 		if (round == 1)
 			ASSERT_EQ(0, settle_all());

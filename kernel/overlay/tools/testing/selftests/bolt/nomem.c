@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The nth allocation of memory in a request fails, for every n: the request succeeds
- * nevertheless, or changes nothing, and the next request works. The allocations are those
+ * nevertheless, or fails and changes nothing; the next request works. The allocations are those
  * of the task that asks, of the control task, which carries the request out, or of a
  * hotplug thread.
  */
@@ -96,7 +96,7 @@ FIXTURE_TEARDOWN(nomem)
 		EXPECT_EQ(0, start_over_all());
 }
 
-/* Returns the kernel thread of that name, or -1. */
+/* Returns the PID of the kernel thread called @wanted, or -1 if there is none. */
 static int thread_called(const char *wanted)
 {
 	DIR *dir = opendir("/proc");
@@ -118,8 +118,8 @@ static int thread_called(const char *wanted)
 }
 
 /*
- * Makes a request in which the nth allocation fails. The request is the first write()
- * after fail-nth has been set. @left is 0 if the request made that many allocations.
+ * Makes a request in which the nth allocation fails. fail-nth is set right before the request,
+ * so that only the request's allocations count. @left is 0 if there were @nth of these or more.
  */
 static int ask_nth(int fail, int file, cpus_t set, int nth, int *left)
 {

@@ -4,7 +4,7 @@
  * belongs to a CPU that is online: interrupts, timers, tasks, the clock, work items,
  * readers of PMUs, affinities of kernel threads. What belongs to a CPU that goes is taken
  * over by the CPU that natively takes it over when the same CPUs go one after the other. The
- * tests make interrupts arrive, also of a disk and a network card named by BOLT_DISK, BOLT_NIC.
+ * tests make interrupts arrive, also those of disk BOLT_DISK and network card BOLT_NIC, if set.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -26,7 +26,7 @@
 #define IRQS_MAX 256
 #define TASKS_MAX (3 * CPUS_MAX)
 
-/* The kind of timer with which a task waits; WIDE: the task may also run on the CPU that stays. */
+/* With which timer a task waits. WIDE is TIMER, for a task that may also run on the survivor. */
 enum kind { TIMER, WHEEL, WIDE, KINDS };
 
 struct irq {
@@ -39,7 +39,7 @@ struct irq {
 
 FIXTURE(owners) {
 	int leaving[CPUS_MAX], nr_leaving;
-	int survivor;
+	int survivor;		/* the lowest or highest CPU online: no test takes it offline */
 	cpu_set_t stay;		/* the survivor, and CPUs that cannot leave */
 	char list[512];		/* the CPUs that leave */
 	struct slot *slots;
@@ -95,7 +95,7 @@ static int irq_set(const struct irq *irq, const char *list)
 }
 
 /*
- * Whether the interrupt can only be sent to CPUs of @cpus, or to no CPU. True as well if
+ * Whether the interrupt can be sent only to CPUs of @cpus, or to no CPU. True as well if
  * the kernel does not show to which CPUs the interrupt can be sent.
  */
 static bool irq_is_within(const struct irq *irq, const cpu_set_t *cpus)
@@ -368,8 +368,8 @@ TEST_F_TIMEOUT(owners, of_timers_tasks_and_the_clock, 7200)
 }
 
 /*
- * Orders the interrupts for moving. Interrupts that make_some_arrive() makes arrive come
- * last, another of them at the end for each @turn: if a CPU forgets the last of its
+ * Orders the movable interrupts. Interrupts that make_some_arrive() makes arrive come
+ * last, another of these at the end for each @turn: if a CPU forgets the last of its
  * interrupts, the test notices only if that interrupt arrives.
  */
 static int irqs_in_order(const struct irq *irqs, int nr, int turn, int *order)

@@ -18,7 +18,7 @@ FIXTURE(places) {
 	struct hp_state states[STATES_MAX];
 	int active;		/* the index of "sched:active" in @states */
 	cpus_t set;		/* the CPUs of the request */
-	int cpu;		/* the CPU of the request for which a callback fails */
+	int cpu;		/* the CPU for which a callback fails: one of @set */
 	char before[SPANS_MAX];
 	char after[SPANS_MAX];
 };
@@ -103,8 +103,8 @@ FIXTURE_TEARDOWN(places)
 	} while (0)
 
 /*
- * In each request the callback of one state fails: first the callback of "sched:active",
- * then the callbacks of states below, in the order of a teardown.
+ * Takes one state after the other, from "sched:active" downwards as in a teardown. For each,
+ * a request is made in which the callback of the state is to fail.
  */
 TEST_F_TIMEOUT(places, are_kept, 600)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Leaves the machine as a program has found it. A constructor notes the settings that
- * tests change, and a destructor of the program's main process writes those settings that
- * have changed since. Each test of the harness runs in a process of its own, so that the
- * settings are restored whether a test passes, is skipped, fails, or takes too long and is
- * killed. If the main process is killed, nothing is restored.
+ * tests change, and a destructor of the program's main process writes those settings back
+ * that have changed since. Each test of the harness runs in a process of its own, so that
+ * the settings are restored whether a test passes, is skipped, fails, or takes too long and
+ * is killed. If the main process is killed, nothing is restored.
  */
 #ifndef SELFTESTS_BOLT_RESTORE_H
 #define SELFTESTS_BOLT_RESTORE_H
@@ -132,7 +132,7 @@ static inline void restore_write(const struct restore_setting *setting, const ch
 	}
 }
 
-/* Returns what a setting was when the program began, or "". */
+/* Returns what a setting was when the program began, or "" if that was not noted. */
 static inline const char *restore_text(const char *path)
 {
 	for (size_t i = 0; i < restore_nr; i++)
@@ -215,7 +215,7 @@ static inline void restore_write_rows(void)
 
 /*
  * Removes the groups bolt-* that tests have made, and before these the groups below them.
- * Returns false if a task has not quite gone from a group.
+ * Returns false if a group is still busy, because a task has not quite gone from it.
  */
 static inline bool restore_groups(void)
 {

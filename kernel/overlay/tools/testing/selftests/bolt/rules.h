@@ -14,7 +14,7 @@ static inline unsigned long long rules_faults(void)
 	return value < 0 ? 0 : value;
 }
 
-/* Moves this task to a CPU that is online. Returns 0 if the CPU runs the task, or the error. */
+/* Moves this task to @cpu for a moment. Returns 0 if @cpu ran the task, or else the error. */
 static inline int rules_visit(int cpu)
 {
 	int err = pin(0, cpu);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Sets of CPUs 0 to 63, requests for these sets, and facts about all CPUs. The first 8
- * bytes of a mask for the kernel are the set itself on both architectures that Bolt is for,
- * because these are little-endian, and on 64-bit big-endian machines.
+ * bytes of a mask for the kernel are the set itself: on both architectures that Bolt is for,
+ * which are little-endian, and also on 64-bit big-endian machines.
  */
 #ifndef SELFTESTS_BOLT_SETS_H
 #define SELFTESTS_BOLT_SETS_H
@@ -129,7 +129,7 @@ struct world {
 	size_t page;
 };
 
-/* Reads which CPUs the machine has. Returns false if there are more CPUs than fit in a set. */
+/* Reads which CPUs there are. Returns false on an error, or if not all of them fit in a set. */
 static inline bool world_look(struct world *world)
 {
 	memset(world, 0, sizeof(*world));

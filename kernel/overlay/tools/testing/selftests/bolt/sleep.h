@@ -20,7 +20,7 @@ static inline int no_sleep_delay(void)
 	return put("/sys/module/suspend/parameters/pm_test_delay", "0");
 }
 
-/* On a machine without deep suspend, hibernation takes CPUs down in the same way. */
+/* Suspends up to @level, or hibernates if there is no deep suspend: CPUs go in the same way. */
 static inline int suspend_to(const char *level)
 {
 	bool deep = !put(PM_DIR "mem_sleep", "deep");

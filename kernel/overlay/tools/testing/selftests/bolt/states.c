@@ -18,7 +18,7 @@
 #define SLABS "slub:dead"
 #define PAGES "mm/page_alloc:pcp"
 
-/* How many pages a task uses on the CPU, so that the CPU then holds many free pages. */
+/* How many pages a task uses on VICTIM, so that VICTIM holds many free pages when the task ends. */
 #define MANY_PAGES 2048
 
 /*
@@ -43,7 +43,7 @@ static bool parse(const char *line, struct state *state)
 		      &state->slowed, &state->ns, state->rest) == 10;
 }
 
-/* Finds the state of that name. Returns false if there is no such state. */
+/* Finds the first state whose name begins with @name. Returns false if there is none. */
 static bool find(const char *name, struct state *state)
 {
 	FILE *file = fopen(DEBUG_DIR "states", "r");
@@ -99,7 +99,7 @@ FIXTURE_TEARDOWN(states)
 {
 	if (cannot_run())
 		return;
-	/* A test that failed may have left a word in bolt/states. */
+	/* A test that failed may have left "critical" or "unfit" in DEBUG_DIR "states". */
 	restore_write_rows();
 	EXPECT_EQ(0, start_over());
 }
@@ -178,8 +178,8 @@ TEST_F(states, all_are_listed)
 }
 
 /*
- * Checks the runs, skips and settles of a state that is deferred and of a state that is
- * not deferred.
+ * Checks the runs, skips and settles of a state that is deferred, and the runs and skips
+ * of a state that is not deferred.
  */
 TEST_F(states, callbacks_are_counted)
 {
@@ -262,7 +262,7 @@ TEST_F(states, a_row_can_be_moved_back)
 	ASSERT_EQ(0, set_online(VICTIM, true));
 }
 
-/* Whether bolt/stats says that @name makes requests go CPU by CPU. */
+/* Whether DEBUG_DIR "stats" says that @name ("-": no state) makes requests go CPU by CPU. */
 static bool is_slow(const char *name)
 {
 	FILE *file = fopen(DEBUG_DIR "stats", "r");
@@ -417,7 +417,7 @@ TEST_F(states, kept_until_memory_is_short)
 
 /*
  * Returns how many bytes are kept, as the line for all states in DEBUG_DIR "stats" says;
- * -1 if the lines for single states do not add up to that number.
+ * -1 on an error, or if the lines for single states do not add up to that number.
  */
 static long long bytes_kept(void)
 {
@@ -488,7 +488,7 @@ TEST_F(states, what_only_the_return_needs_stays)
 	EXPECT_LT(0, bytes_kept());
 }
 
-/* Has a task use many pages on the CPU, which holds some of these pages afterwards. */
+/* Has a task use many pages on @cpu, which holds some of these as free pages when the task ends. */
 static int use_pages(int cpu)
 {
 	pid_t pid = fork();
@@ -588,8 +588,8 @@ static long long bytes_freed(const struct slabs *before, const struct slabs *aft
 
 /*
  * Takes VICTIM offline, settles the states of its sysfs entries, and brings VICTIM back.
- * Returns how many bytes settling has freed, and in @bytes how many bytes bolt/stats has
- * called kept for these states; -1 on an error.
+ * Returns how many bytes settling has freed, and in @bytes how many bytes DEBUG_DIR "stats"
+ * has called kept for these states; -1 on an error.
  */
 static long long settle_entries(long long *bytes)
 {
@@ -598,7 +598,7 @@ static long long settle_entries(long long *bytes)
 
 	if (set_online(VICTIM, false))
 		return -1;
-	/* Waits until the kernel has freed what the request and earlier tests have left. */
+	/* Gives the kernel time to free what the request and earlier tests have left. */
 	wait_ms(500);
 	if (slabs_count(&before) <= 0)
 		return -1;

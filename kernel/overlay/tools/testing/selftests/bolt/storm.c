@@ -145,7 +145,7 @@ static void stop_all(void)
 
 /*
  * Sets storm->closed and waits until no actor is in the middle of a request. Returns
- * false if an actor is stuck or has died.
+ * false if an actor is stuck in the middle of a request, or has died.
  */
 static bool close_gate(void)
 {
@@ -153,11 +153,13 @@ static bool close_gate(void)
 
 	__atomic_store_n(&storm->closed, true, __ATOMIC_SEQ_CST);
 	for (int i = 0; i < actors; i++) {
-		while (!__atomic_load_n(&tallies[i].outside, __ATOMIC_SEQ_CST)) {
+		for (;;) {
 			if (waitpid(tallies[i].pid, NULL, WNOHANG)) {
 				ksft_print_msg("actor %s has died\n", cast[i]->name);
 				return false;
 			}
+			if (__atomic_load_n(&tallies[i].outside, __ATOMIC_SEQ_CST))
+				break;
 			if (now_ms() > end) {
 				ksft_print_msg("actor %s is stuck\n", cast[i]->name);
 				return false;
@@ -246,7 +248,7 @@ static void set_up(char **args)
 		ksft_exit_fail_perror("mmap");
 	tallies = (struct tally *)(storm + 1);
 	if (!world_look(&storm->world))
-		ksft_exit_skip("more than 64 CPUs\n");
+		ksft_exit_skip("more than 64 CPUs, or no lists of CPUs\n");
 	storm->players = storm->world.movable & ~CPU(0);
 	storm->top = hp_top_state();
 	storm->module = arg_text(args, "module", NULL);
@@ -309,7 +311,7 @@ int main(int argc, char **args)
 	ksft_print_msg("seed=%llu\n", seed);
 	hire_all(arg_text(args, "actors", NULL));
 	if (enable(false) || all_back())
-		ksft_exit_fail_msg("CPUs do not come online before anything has begun\n");
+		ksft_exit_fail_msg("Bolt cannot be disabled, or a CPU does not come, before the storm\n");
 	tree_of_cpus(&before, true);
 	put(BOLT_DIR "settle_delay_ms", "100");
 	enable(bolt);

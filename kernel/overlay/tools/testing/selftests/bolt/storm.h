@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The actors of storm.c, which are processes that make requests at the same time: what
- * each kind of actor does, and the errors with which its requests may be refused.
+ * The actors of storm.c, which are processes that act at the same time: what each kind does,
+ * and with which errors its attempts and, because of it, those of others may be refused.
  */
 #ifndef SELFTESTS_BOLT_STORM_H
 #define SELFTESTS_BOLT_STORM_H
@@ -83,8 +83,8 @@ struct actor {
  * A kind of actor. @run does one thing; @permits are errors that other actors have to
  * expect because of @run; @ready tells whether this kernel and machine have what the
  * actor needs. The actor waits for up to @pause_ms between two calls of @run. @asks: @run
- * makes requests for CPUs, which are counted. @moves: @run is for CPUs that come and go, of
- * which a machine with one CPU has none.
+ * makes requests for CPUs, which count towards the limit requests=N. @moves: @run is for
+ * CPUs that come and go, of which a machine with one CPU has none.
  */
 struct kind {
 	const char *name;
@@ -106,7 +106,7 @@ static inline void complain(struct actor *actor, const char *what, int err)
 
 	if (!tally->wrong++)
 		snprintf(tally->complaint, sizeof(tally->complaint), "%.100s: %s", what,
-			 strerror(err < 0 ? -err : err));
+			 err ? strerror(err < 0 ? -err : err) : "is not refused");
 }
 
 /* Counts the outcome of a request that may be refused with @may. */
@@ -121,7 +121,7 @@ static inline void book(struct actor *actor, const char *what, int err, unsigned
 		complain(actor, what, err);
 }
 
-/* Returns at least one of the CPUs that come and go. */
+/* Returns some of the CPUs that come and go: at least one, unless there are none. */
 static inline cpus_t some_players(struct actor *actor)
 {
 	cpus_t players = actor->storm->players, set = 0;
@@ -295,7 +295,7 @@ static inline void threads(struct actor *actor)
 	book(actor, "smt/control", put(SMT_DIR "control", to), actor->storm->may);
 }
 
-/* Suspends before sysfs is listed, as the first suspend may add terminals there. */
+/* Tries to suspend, before sysfs is listed, because the first suspend may add terminals there. */
 static inline bool has_suspend(const struct storm *storm)
 {
 	return !no_sleep_delay() && !suspend_to("freezer");
@@ -441,7 +441,7 @@ static inline int evacuate(const char *group)
 
 /*
  * Makes a cpuset partition of one CPU or two, which no task of other groups may use
- * until the partition ends. A partition whose CPUs are all offline has no CPU.
+ * until the partition ends. If all its CPUs are offline, no task can start in the partition.
  */
 static inline void enclose(struct actor *actor)
 {

@@ -2,11 +2,11 @@
 /*
  * A task opens the first software event of the system while a CPU comes; the event must
  * count on that CPU. In Linux 6.12 the task makes no list of events for a CPU that is not
- * online for perf yet, and the CPU makes its list only if an event is open: so the CPU
- * checks for events twice, before and after it is online for perf. An event that is opened while
- * other events are open, or when the request is over, does not test the second check. In
- * the last test, an event of a thread that runs on the CPU before perf is ready on that
- * CPU must also count.
+ * online for perf yet, and bring-up makes the list only if an event is open: so bring-up
+ * checks for events twice, before and after the CPU is online for perf. An event that is
+ * opened while other events are open, or when the request is over, does not test the second
+ * check. In the last test, an event of a thread that runs on the CPU before perf is ready on
+ * that CPU must also count.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -94,9 +94,9 @@ static int open_switches(pid_t pid, unsigned long long format)
 }
 
 /*
- * Opens one event for each request, at a random moment of the request. This task sees
- * late that the request has begun, so moments in the last quarter, which would mostly be
- * after the end of the request, are left out.
+ * Opens one event for each request, at a random moment of the request. This task sees only
+ * after a while that the request has begun, so moments in the last quarter, which would
+ * mostly be after the end of the request, are left out.
  */
 static void opener(struct stage *stage)
 {

@@ -90,7 +90,7 @@ static inline void task_kill(struct task *task)
 
 /*
  * Waits until the child has run through its loop @n times more. Returns false if that
- * takes too long.
+ * takes longer than @ms ms.
  */
 static inline bool task_lives(const struct task *task, unsigned long n, long ms)
 {

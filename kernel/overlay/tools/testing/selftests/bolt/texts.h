@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whole texts of files, for tests that compare what files say before and after. */
+/* Whole texts of files, for tests that compare what files say before and after a write. */
 #ifndef SELFTESTS_BOLT_TEXTS_H
 #define SELFTESTS_BOLT_TEXTS_H
 

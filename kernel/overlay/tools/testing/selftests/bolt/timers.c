@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Timers are armed on a CPU that goes: every timer fires, none fires early, and the delay
- * of none exceeds the longest delay in a native request by more than 20 ms. BOLT_SLACK_MS=N
- * sets another limit, for guests that the host makes wait.
+ * Timers are armed on a CPU that goes: every timer fires, none before it is due, and the
+ * latest misses its due time by at most 20 ms more than the latest in a native request does.
+ * BOLT_SLACK_MS=N sets another limit than 20 ms, for guests that the host makes wait.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -38,8 +38,8 @@ static struct timespec spec(long long ns)
 }
 
 /*
- * Returns the delay of timer @i, from 3 ms, when a native request is under way, to a time
- * when the request is long over.
+ * Returns after how many ns timer @i is due: from 3 ms, when a native request is under way,
+ * to a time when the request is long over.
  */
 static long long delay(int i)
 {
@@ -233,7 +233,7 @@ static const struct kind kinds[] = {
 	{ "interval timer", itimers, CLOCK_MONOTONIC },
 };
 
-/* What the test does with the CPU when the timers are armed. */
+/* What the test does with the CPU after the CPU has gone offline with armed timers. */
 enum then { STAYS_AWAY, RETURNS, SETTLES };
 
 /* The data of a test. */
@@ -286,7 +286,7 @@ static void run(struct slot *slot)
 	running->run(running->clock);
 }
 
-/* Returns how late the latest timer is, or -errno; *first: how late the earliest timer is. */
+/* Returns the greatest number in shots->late, or -errno; *first: the least number there. */
 static long long shoot(struct range *range, const struct kind *kind,
 		       enum then then, long long *first)
 {

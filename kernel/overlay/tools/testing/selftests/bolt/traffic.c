@@ -535,7 +535,7 @@ FIXTURE_TEARDOWN(traffic)
 	EXPECT_EQ(0, start_over());
 }
 
-/* Returns the number of dropped packets, the second column of /proc/net/softnet_stat. */
+/* Returns the number of dropped packets, the sum of column 2 of /proc/net/softnet_stat. */
 static long dropped(void)
 {
 	FILE *file = fopen("/proc/net/softnet_stat", "r");
@@ -551,7 +551,7 @@ static long dropped(void)
 	return sum;
 }
 
-/* Returns how many control groups were removed but still have references. */
+/* Returns how many control groups below GROUP were removed but still have references, or -1. */
 static int dying(void)
 {
 	char text[512], *at;

@@ -68,8 +68,8 @@ static inline void tree_add(struct tree *tree, const char *path, bool text)
 }
 
 /*
- * Adds all entries below @path, without following links. @text: with the contents
- * of files.
+ * Adds all entries below @path but those of tree_skips(), without following links. @text:
+ * with the first bytes of files.
  */
 static inline void tree_walk(struct tree *tree, const char *path, bool text)
 {
@@ -100,7 +100,7 @@ static inline void tree_walk(struct tree *tree, const char *path, bool text)
 		free(names);
 }
 
-/* Adds all parts of sysfs about CPUs: their directories and all links to these. */
+/* Adds the parts of sysfs that have directories of CPUs, or of their devices, or links to these. */
 static inline void tree_of_cpus(struct tree *tree, bool text)
 {
 	static const char * const roots[] = {

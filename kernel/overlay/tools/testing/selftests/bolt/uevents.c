@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Uevents of a request, their order and their variables are the native ones. */
+/* Uevents of a request, their order and their variables, except SEQNUM, are the native ones. */
 #define _GNU_SOURCE
 #include "events.h"
 #include "../kselftest_harness.h"

@@ -182,8 +182,8 @@ TEST_F_TIMEOUT(undo, both_directions_at_once, 600)
 		SKIP(return, "needs %d CPUs", BATCH + 2);
 	for (int down = 0; down < 2; down++) {
 		/*
-		 * Each time the batch goes in one direction and the other CPUs go
-		 * in the other direction.
+		 * The first time self->set comes and @other goes, the second time it
+		 * is the other way round.
 		 */
 		cpus_t from = CPU(0) | (down ? self->set : other);
 		cpus_t to = CPU(0) | (down ? other : self->set);

@@ -74,10 +74,10 @@ static bool is_last_housekeeping(int cpu)
 }
 
 /*
- * Takes one CPU after the other offline, and notes the result of each request. If @spare
- * is set, no request is made for the last housekeeping CPU, and such a request counts as
- * refused. This task never runs on the CPU that goes, if there is another CPU, so that no
- * request moves this task.
+ * Takes one CPU after the other offline, and notes the result of each request in @errs. If
+ * @spare is set, the last housekeeping CPU counts as refused without a request. This task
+ * never runs on the CPU that goes, if there is another CPU, so that no request moves this
+ * task. Returns the first CPU that was refused, or -1.
  */
 static int down_all(const int *cpus, int n, int *errs, bool spare)
 {
@@ -214,8 +214,8 @@ TEST_F_TIMEOUT(veto, malformed_natively, 300)
 }
 
 /*
- * Bolt's files accept a text, or refuse it with one of the few documented errors
- * and change nothing.
+ * Three of Bolt's files accept a random text, or refuse the text with one of the few
+ * documented errors and change nothing.
  */
 TEST_F_TIMEOUT(veto, nonsense, 900)
 {
@@ -256,8 +256,8 @@ TEST_F_TIMEOUT(veto, nonsense, 900)
 		taken++;
 		ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "4000000000"));
 		/*
-		 * Waits until a worker that uses the settle delay which was written has
-		 * ended.
+		 * Gives a worker that still uses the settle delay of the accepted text
+		 * time to end.
 		 */
 		wait_ms(20);
 		ASSERT_EQ(0, enable(true));
@@ -297,6 +297,8 @@ TEST_F(veto, no_privilege)
 		_exit(0);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_NE(100, WEXITSTATUS(status))
+		TH_LOG("the child cannot give up root");
 	EXPECT_EQ(0, status)
 		TH_LOG("the open() of row %d is not refused with EACCES", WEXITSTATUS(status) - 1);
 }
@@ -318,7 +320,7 @@ static void toggle(struct slot *slot)
 
 /*
  * The task that makes a request may be killed at any moment: the request is then either
- * done or not done.
+ * done as a whole, or not done at all.
  */
 TEST_F_TIMEOUT(veto, killed_in_a_request, 600)
 {

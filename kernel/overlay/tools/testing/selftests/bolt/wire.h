@@ -131,8 +131,8 @@ static inline const char *irq_file(int irq, const char *file)
 }
 
 /*
- * Returns the CPU of a managed interrupt, or -1 if the interrupt is for several CPUs. The
- * kernel decides which queue of a disk is for which CPU.
+ * Returns the CPU of a managed interrupt; -1 on an error, or if the interrupt is for several
+ * CPUs. The kernel alone decides which queue of a disk is for which CPU, so tests ask here.
  */
 static inline int irq_cpu(int irq)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Returns the value of @key, or @fallback. @args ends with NULL. */
+/* Returns the value of @key, or @fallback if @args has no @key. @args ends with NULL. */
 static inline const char *arg_text(char **args, const char *key, const char *fallback)
 {
 	size_t len = strlen(key);

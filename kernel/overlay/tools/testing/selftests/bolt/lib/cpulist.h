@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /*
- * Takes the first range off the list that *@list points to. Returns 1; 0 if the list has
- * ended; or -EINVAL if *@list then points to text that does not continue a list.
+ * Takes the first range off the list that *@list points to. Returns 1; 0 if the list has no
+ * range left; or -EINVAL, and then *@list points to text with which no list can go on.
  */
 static inline int cpulist_next(const char **list, long *first, long *last)
 {

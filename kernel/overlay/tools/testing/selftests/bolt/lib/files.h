@@ -34,7 +34,7 @@ static inline int put(const char *path, const char *text)
 	return put_bytes(path, text, strlen(text));
 }
 
-/* Reads the first bytes of a file, without the last newline. */
+/* Reads a file with one read(), up to @size - 1 bytes, and drops a newline at the end of these. */
 static inline int get(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -16,7 +16,7 @@ struct hp_state {
 	char name[64];
 };
 
-/* Reads /sys/devices/system/cpu/hotplug/states. */
+/* Reads /sys/devices/system/cpu/hotplug/states. Returns the number of states; 0 on an error. */
 static inline int hp_states(struct hp_state states[STATES_MAX])
 {
 	FILE *file = fopen(CPU_DIR "hotplug/states", "r");
@@ -39,7 +39,7 @@ static inline int hp_states(struct hp_state states[STATES_MAX])
 	return n;
 }
 
-/* Returns the number of the state, or -1. */
+/* Returns the number of the state called @name, or -1 if the kernel has no such state. */
 static inline int hp_state_nr(const char *name)
 {
 	struct hp_state states[STATES_MAX];
@@ -50,7 +50,7 @@ static inline int hp_state_nr(const char *name)
 	return -1;
 }
 
-/* Returns the number of the highest state, or -1. */
+/* Returns the number of the highest state, or -1 if the states cannot be read. */
 static inline int hp_top_state(void)
 {
 	struct hp_state states[STATES_MAX];
