@@ -117,7 +117,7 @@ static void look(struct tree *tree)
 /* The ways in which a CPU can have been offline. */
 enum way { NATIVE, PARKED, SETTLED, DISABLED, WAYS };
 
-static const char * const ways[] = { "native", "parked", "settled", "disabled" };
+static const char * const way_names[] = { "native", "parked", "settled", "disabled" };
 
 static int leave(enum way way)
 {
@@ -167,7 +167,7 @@ static void expect_alike(struct __test_metadata *_metadata, struct tree *ways)
 	for (int way = NATIVE + 1; way < WAYS; way++) {
 		line = tree_differ(&ways[NATIVE], &ways[way]);
 		EXPECT_EQ(NULL, line)
-			TH_LOG("%s: another result than natively: %s", ways[way], line ?: "");
+			TH_LOG("%s: another result than natively: %s", way_names[way], line ?: "");
 	}
 }
 
@@ -217,7 +217,7 @@ TEST_F(hardware, machine_checks_are_polled)
 				break;
 		}
 		EXPECT_EQ(0, status)
-			TH_LOG("%s: the kernel has not polled the bank", ways[way]);
+			TH_LOG("%s: the kernel has not polled the bank", way_names[way]);
 		pwrite(fd, &none, sizeof(none), BANK2_STATUS);
 	}
 	close(fd);
@@ -356,7 +356,7 @@ TEST_F(hardware, timers_tick)
 		before = ticks();
 		burn_ns(CLOCK_MONOTONIC, 100000000);
 		EXPECT_GE(ticks(), before + 5)
-			TH_LOG("%s", ways[way]);
+			TH_LOG("%s", way_names[way]);
 		wait_ms(10);
 		EXPECT_EQ(VICTIM, sched_getcpu());
 		ASSERT_EQ(0, unpin(0));

@@ -353,8 +353,8 @@ static int differences(struct __test_metadata *_metadata, const char *what,
 			    (online && is_known(line, side ? online : NULL)))
 				continue;
 			if (n++ < 40)
-				TH_LOG("%s: only %s: %s", what,
-				       side ? "Bolt" : "native", line);
+				TH_LOG("%s: another number of times %s: %s", what,
+				       side ? "natively" : "with Bolt", line);
 		}
 	}
 	/* Another order of the same lines counts as a difference, unless the CPU is parked. */

@@ -99,10 +99,12 @@ static void *disk_worker(void *argument)
 	struct worker *worker = argument;
 	unsigned int blocks[DEPTH], turn;
 	aio_context_t aio = 0;
+	int err;
 
-	if (syscall(SYS_io_setup, DEPTH, &aio) ||
-	    posix_memalign((void **)&data, BLOCK, DEPTH * BLOCK)) {
-		fail(worker, "start", errno);
+	err = syscall(SYS_io_setup, DEPTH, &aio) ? errno :
+	      posix_memalign((void **)&data, BLOCK, DEPTH * BLOCK);
+	if (err) {
+		fail(worker, "start", err);
 		return NULL;
 	}
 	for (turn = 1; !stop; turn++) {
@@ -259,7 +261,7 @@ TEST_F_TIMEOUT(io, completes, 36000)
 		irq = irq_of(disk_device(), what);
 		cpu = irq_cpu(irq);
 		ASSERT_TRUE(cpu >= 0 && !(seen & 1U << cpu))
-			TH_LOG("queue %d is for CPU %d", queue, cpu);
+			TH_LOG("the interrupt of queue %d is for CPU %d", queue, cpu);
 		seen |= 1U << cpu;
 		EXPECT_TRUE(queue_is_for(queue, cpu));
 		ASSERT_EQ(0, irq_counts(irq, counts));

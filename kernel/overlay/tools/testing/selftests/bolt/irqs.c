@@ -250,10 +250,10 @@ TEST_F_TIMEOUT(irqs, managed_ones_are_left_alone, 300)
 		ASSERT_LT(0, irq);
 		cpu = irq_cpu(irq);
 		ASSERT_TRUE(cpu >= 0 && cpu < 4 && !irqs[cpu])
-			TH_LOG("%s is for CPU %d", what, cpu);
+			TH_LOG("%s is for CPU %d, which is wrong or has one", what, cpu);
 		irqs[cpu] = irq;
 		EXPECT_TRUE(queue_is_for(i, cpu))
-			TH_LOG("%s is for CPU %d", what, cpu);
+			TH_LOG("queue %d is not for CPU %d, as %s is", i, cpu, what);
 		snprintf(text, sizeof(text), "%d", cpu);
 		EXPECT_TRUE(is(irq_file(irq, "effective_affinity_list"), text));
 	}

@@ -139,7 +139,7 @@ TEST_F_TIMEOUT(places, are_kept, 600)
 		ASSERT_EQ(0, settle_all());
 		same_domains("after a batch", state->name);
 	}
-	TH_LOG("cpu %d: %d states failed", self->cpu, met);
+	TH_LOG("CPU %d: callbacks of %d states failed", self->cpu, met);
 	ASSERT_EQ(FAILURES, met);
 }
 

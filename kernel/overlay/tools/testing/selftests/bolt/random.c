@@ -81,7 +81,7 @@ static const char *broken_rule(struct world *w)
 	if (parked && !w->enabled)
 		return "a CPU is parked while Bolt is disabled";
 	if (events < w->events)
-		return "the sum of page faults goes backwards";
+		return "the sum of page faults has gone back";
 	w->events = events;
 	return NULL;
 }

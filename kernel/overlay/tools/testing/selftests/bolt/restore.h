@@ -364,7 +364,7 @@ static void __attribute__((destructor)) restore_end(void)
 	}
 	for (int ms = 0; pid > 0 && !waitpid(pid, NULL, WNOHANG); ms += 10) {
 		if (ms >= RESTORE_PATIENCE_MS) {
-			fprintf(stderr, "# the settings are not restored in time\n");
+			fprintf(stderr, "# the settings were not restored in time\n");
 			kill(pid, SIGKILL);
 			break;
 		}

@@ -195,11 +195,13 @@ static inline int echo_open(void)
 		.sin_port = htons(7),
 		.sin_addr.s_addr = inet_addr("10.0.2.100"),
 	};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)))
-		return -errno;
-	return fd;
+	if (fd < 0 || !connect(fd, (struct sockaddr *)&to, sizeof(to)))
+		return fd < 0 ? -errno : fd;
+	err = -errno;
+	close(fd);
+	return err;
 }
 
 /* Sends @len bytes made from @seed and gets them back. */
