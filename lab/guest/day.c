@@ -6,7 +6,7 @@
  * the guest has CPUs do the work. A task that cannot do its work in time does the work later.
  *
  * First "cpuboltd --replay" works out from the same load what the daemon would do, without
- * touching any CPU, so that the figures of the replay can be compared with those of the daemon.
+ * touching any CPU, so that the replay's requests and CPUs can be compared with the daemon's.
  */
 #define _GNU_SOURCE
 #include "day.h"

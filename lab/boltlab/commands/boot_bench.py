@@ -29,7 +29,7 @@ from boltlab.report import summary
 from boltlab.tables import Column
 
 NAME = "boot-bench"
-HELP = "Boot small and large machines, natively and with each of Bolt's changes, and compare."
+HELP = "Boot small and large machines, natively and with changes of Bolt, and compare."
 TIMEOUT = 3600  # seconds of the host that one boot may take
 SPLITS = ("native", "all")  # variants whose callbacks are traced
 # A narrow terminal leaves out first all variants that are not listed here, and then the variants of
