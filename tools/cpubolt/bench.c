@@ -40,9 +40,9 @@ static const struct help help = {
 		 "requests take: natively, with expedited grace periods, and with Bolt. Times are\n"
 		 "real time. Afterwards CPUs and settings are put back, also after Ctrl-C. A task\n"
 		 "that may run only on measured CPUs loses its affinity, unless only bolt is measured\n"
-		 "and keep_affinity is 1.",
+		 "and bolt/keep_affinity is 1.",
 	.options = " -b, --batch LIST         CPUs in a request (default: 1 and all of --cpus)\n"
-		   " -c, --cpus CPULIST       use these CPUs (default: at most three, not isolated)\n"
+		   " -c, --cpus CPULIST       use these CPUs (default: three; not isolated, nohz_full)\n"
 		   " -e, --energy             also measure power, with CPUs offline and online\n"
 		   " -f, --force              warn of tasks that lose their last CPU, and go on\n"
 		   " -g, --gap MS             wait between two pairs (default: 50)\n"

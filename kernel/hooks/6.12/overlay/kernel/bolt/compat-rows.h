@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* More rows of rows.h, for states that Linux 7.3 lacks or has with other callbacks. */
 [CPUHP_PERF_PREPARE] =
-	OVERLAPS("perf locks the lists; a thread may have events before perf:online"),
+	OVERLAPS("takes pmus_lock; a thread of the CPU may have events before perf:online"),
 [CPUHP_PCI_XGENE_DEAD] =
 	CRITICAL("message interrupts that the dead CPU handled would be lost"),
 [CPUHP_MM_ZS_PREPARE] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit: topology_masks_sane(), which checks a level of scheduler domains in linear time,
- * has the same result as a check of all pairs of CPUs.
+ * KUnit: if each CPU is in its own mask, topology_masks_sane(), which checks a level of
+ * scheduler domains CPU by CPU, has the same result as a check of all pairs of CPUs.
  */
 #include <kunit/test.h>
 #include <linux/cpumask.h>
@@ -85,13 +85,13 @@ static void sane_ones(struct kunit *test)
 static void broken_ones(struct kunit *test)
 {
 	static const unsigned long levels[][CPUS] = {
-		{ 0x3, 0x2, 0x4, 0x8 },	/* only one of two CPUs has both in its mask */
-		{ 0x1, 0x3, 0x4, 0x8 },
-		{ 0x3, 0x3, 0x6, 0x8 },	/* masks that overlap in a chain */
-		{ 0x3, 0x6, 0xc, 0x9 },
-		{ 0x7, 0x7, 0x5, 0x8 },
+		{ 0x3, 0x2, 0x4, 0x8 },	/* only CPU 0's mask has CPUs 0 and 1 */
+		{ 0x1, 0x3, 0x4, 0x8 },	/* only CPU 1's mask has CPUs 0 and 1 */
+		{ 0x3, 0x3, 0x6, 0x8 },	/* two masks overlap in CPU 1 */
+		{ 0x3, 0x6, 0xc, 0x9 },	/* the masks overlap in a ring */
+		{ 0x7, 0x7, 0x5, 0x8 },	/* CPU 2's mask lacks CPU 1 */
 		{ 0xf, 0xf, 0xc, 0xc },	/* one mask inside the other */
-		{ 0x3, 0x3, 0xc, 0xe },
+		{ 0x3, 0x3, 0xc, 0xe },	/* CPU 3's mask has CPU 1, too */
 	};
 	int i;
 
