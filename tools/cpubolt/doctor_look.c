@@ -92,7 +92,7 @@ static void advise(struct doctor *doctor, const char *format, ...)
 	va_end(arguments);
 }
 
-/* The first line of a file, to be freed; NULL if it cannot be read. */
+/* The first line of a file, to be freed; NULL if the file cannot be read. */
 static char *read_line(struct doctor *doctor, const char *path)
 {
 	char *text = invocation_read(doctor->call, path);
@@ -125,7 +125,10 @@ static bool has_secure_boot(struct doctor *doctor)
 	return value[4] == 1;
 }
 
-/* The path of an installed kernel with "bolt" in its name, to be freed; NULL if there is none. */
+/*
+ * The path, below the root, of an installed kernel with "bolt" in its name, to be freed; of several
+ * such kernels, the one whose name sorts last. NULL if there is none, or if memory is short.
+ */
 static char *installed_kernel(struct doctor *doctor)
 {
 	const char *root = doctor->call->root;
@@ -379,6 +382,9 @@ static void check_interrupts(struct doctor *doctor)
 		     keep);
 		advise(doctor, "systemctl disable --now irqbalance; or confine it, see "
 		       "\"cpubolt irq\"");
+	} else if (pid > 0 && doctor->features & CPUBOLT_UNREADABLE) {
+		find(doctor, FINDING_NOTE, "interrupts", "irqbalance (PID %d) moves interrupts; only "
+		     "root can see whether the keep list limits that", pid);
 	} else if (pid > 0) {
 		find(doctor, FINDING_NOTE, "interrupts", "irqbalance (PID %d) moves interrupts to "
 		     "any CPU, where these delay a request for that CPU", pid);
@@ -433,14 +439,17 @@ static void check_programs(struct doctor *doctor)
 		     "runs");
 }
 
-/** A file of rules while it is read */
+/** The file of udev rules that is being read */
 struct rules_file {
 	struct doctor *doctor;
 	const char *path, *name;
-	bool any;
+	bool any;		/* this file, or one read before, has a rule that changes CPUs */
 };
 
-/* Where the administrator's own rules are; a file there replaces a file of the same name. */
+/*
+ * Where the administrator's own rules are; a file there replaces the files of the same name in the
+ * other directories of rule_dirs.
+ */
 #define OWN_RULES	"/etc/udev/rules.d"
 
 static void report_rule(const struct udev_rule *rule, void *data)
@@ -472,7 +481,10 @@ static const char *const rule_dirs[] = {
 	"/usr/lib/udev/rules.d",
 };
 
-/* A file of an earlier directory replaces files of the same name in later directories. */
+/*
+ * Whether rule_dirs has a directory before number @dir with a file of this name: that file replaces
+ * the one in directory @dir.
+ */
 static bool is_replaced(struct doctor *doctor, size_t dir, const char *name)
 {
 	for (size_t i = 0; i < dir; i++) {

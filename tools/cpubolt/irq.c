@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* cpubolt irq: which CPUs get interrupts, and the keep list: the CPUs on which Bolt keeps these */
+/* cpubolt irq: which CPUs get interrupts, and the keep list: CPUs on which Bolt keeps interrupts */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -76,7 +76,10 @@ static const struct sheet_column cpu_columns[CPU_COLUMN_COUNT] = {
 			  SCOLS_JSON_NUMBER, true },
 	[CPU_FIXED] = { "FIXED", "rate of other interrupts that cannot be moved",
 			SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
-	/* libsmartcols prints an unknown number as "null", but an unknown boolean as "false". */
+	/*
+	 * The type is that of a number, although the values are "true" and "false": libsmartcols
+	 * prints an unknown number as "null", but an unknown boolean as "false".
+	 */
 	[CPU_KEPT] = { "KEEP", "whether the CPU is in the keep list", 0, SCOLS_JSON_NUMBER,
 		       true },
 };
@@ -100,7 +103,7 @@ struct view {
 	const char *apply, *chosen;
 	bool all, by_cpu, json, propose, clear;
 	double seconds;
-	cpu_set_t *keep;	/* the keep list, empty if there is none, or not known */
+	cpu_set_t *keep;	/* the keep list; empty if there is none, or if it is unknown */
 	bool keep_too_long;	/* the keep list is longer than a page: no program can read it */
 	bool keep_unknown;	/* keep_too_long, or this user may not read the keep list */
 };
@@ -199,7 +202,7 @@ static int read_options(struct view *view, bool *done)
 
 static void put_rate(struct sheet *sheet, size_t column, double rate, bool json)
 {
-	/* A small rate has two digits, so that it is not rounded to 0. */
+	/* In a table, a small rate has two significant digits, so that it is not rounded to 0. */
 	if (json || rate >= 9.95 || rate == 0)
 		sheet_put(sheet, column, json ? "%.3f" : "%.0f", rate);
 	else
@@ -218,7 +221,7 @@ static int compare_rates(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* The indices of @rates, sorted by the rates, to be freed; NULL if memory is short. */
+/* The indices of @rates, that of the greatest rate first; to be freed. NULL if memory is short. */
 static size_t *sort_rates(const double *rates, size_t count)
 {
 	size_t *order = calloc(count + 1, sizeof(*order));
@@ -344,6 +347,11 @@ static void print_irqbalance(struct view *view, bool kept)
 
 	if (pid <= 0)
 		return;
+	if (cpubolt_features(view->machine) & CPUBOLT_UNREADABLE) {
+		printf("irqbalance (PID %d) moves interrupts between CPUs about every 10 seconds; only\n"
+		       "root can see whether the keep list limits that.\n", pid);
+		return;
+	}
 	if (!kept) {
 		printf("irqbalance (PID %d) moves interrupts between CPUs about every 10 seconds: "
 		       "a CPU that\ngoes offline may have interrupts at any time.\n", pid);
@@ -448,7 +456,7 @@ static int apply(struct view *view)
 	return code;
 }
 
-/* CPUs that may have interrupts, to be freed. */
+/* CPUs that may have interrupts, see struct keep_cpu; to be freed. NULL if memory is short. */
 static struct keep_cpu *usable_cpus(struct view *view, size_t *count)
 {
 	struct cpubolt *machine = view->machine;

@@ -290,6 +290,11 @@ def test_what_is_not_known_without_privilege(binary: Path, tree: Callable[[str],
     (root / "proc/interrupts").write_text(" CPU0 CPU1\n25: 1 1 PCI-MSI 1-edge  net\n")
     done = as_nobody(binary, root, "irq", "--by-cpu", "--json", "--interval", "0")
     assert [row["keep"] for row in json.loads(done.stdout)["cpus"]] == [None, None]
+    (root / "proc/512").mkdir()
+    (root / "proc/512/comm").write_text("irqbalance\n")
+    for words in (("irq", "--interval", "0"), ("doctor",)):
+        said = " ".join(as_nobody(binary, root, *words).stdout.split())
+        assert "only root can see whether the keep list limits that" in said
 
 
 def test_states_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
