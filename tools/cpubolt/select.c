@@ -15,7 +15,7 @@ struct core {
 	bool online;		/* a CPU of the core is online */
 	bool fixed;		/* a CPU of the core cannot go offline */
 	bool whole;		/* all CPUs of the core that are online are candidates */
-	bool kept;		/* --keep lists a CPU of the core that is offline */
+	bool kept;		/* --keep lists an offline CPU of the core */
 	bool picked;
 };
 
@@ -50,7 +50,7 @@ bool means_all(const char *text)
 	return !strncasecmp(text, "all", 3) && !text[strcspn(text, ", ")];
 }
 
-/* Reads the list of the request. "all" means the CPUs that are plugged in. */
+/* Reads the list of the request. "all", if nothing else is listed, means the CPUs plugged in. */
 static int parse_request(struct work *work)
 {
 	const char *text = work->selection->list;
@@ -63,7 +63,7 @@ static int parse_request(struct work *work)
 	return code;
 }
 
-/* Begins with all CPUs that the user may mean, if the user has not listed CPUs. */
+/* If the user has not listed CPUs, all CPUs that the user may mean are candidates at first. */
 static void start_without_list(struct work *work)
 {
 	const struct selection *selection = work->selection;
@@ -110,8 +110,8 @@ static bool add_place(struct work *work, unsigned long number, bool node, cpu_se
 }
 
 /*
- * Does the work of filter() for a list that cpubolt_parse_list() refuses because a number exceeds
- * all CPU numbers. On arm64 the number of a package may be an offset in a table of the firmware.
+ * Does the work of filter() for a list that cpubolt_parse_list() refuses because no CPU can have
+ * one of its numbers: on arm64 a package may have a large number, an offset in a firmware table.
  */
 static int filter_large(struct work *work, const char *text, bool node)
 {
@@ -199,7 +199,7 @@ static void read_cores(struct work *work)
 		if (!cpubolt_topology(work->machine, cpu, &topology))
 			work->core[cpu] = topology.core;
 	}
-	/* A CPU of the user's list may not be plugged in. */
+	/* The user may list a CPU that is not plugged in, of which no core was read above. */
 	for_each_cpu(work->machine, cpu, work->cpus)
 		if (!CPU_ISSET_S(cpu, size, work->present) || work->core[cpu] < 0)
 			CPU_SET_S(cpu, size, unknown);
@@ -218,8 +218,8 @@ static struct core *find_core(struct work *work, int number)
 	unsigned int i;
 
 	/*
-	 * The search begins at the core that was listed last: that is the wanted core where the
-	 * CPUs of a core have neighbouring numbers.
+	 * The search begins at the core that was listed last. While list_cores() lists cores, that
+	 * is the wanted core if the CPUs of a core have neighbouring numbers.
 	 */
 	for (i = work->core_count; i-- > 0;)
 		if (work->cores[i].number == number)
@@ -259,15 +259,18 @@ static void list_cores(struct work *work)
 }
 
 /*
- * If one CPU of a core stays, that is the CPU with the highest rank: a CPU online that cannot go or
- * that --keep lists, or else a CPU that is online; of CPUs with the same rank, the first.
+ * With --smt off, the one CPU of a core that is to be online is the CPU with the highest rank: 3
+ * for a CPU online that cannot go or that --keep lists, 2 for other CPUs online, 1 for CPUs
+ * offline, 0 for those that --keep lists, as these stay offline. Of CPUs with the same rank, the
+ * first is chosen.
  */
 static int rank(struct work *work, unsigned int cpu)
 {
+	bool kept = set_has(work->machine, cpu, work->keep);
+
 	if (!set_has(work->machine, cpu, work->online))
-		return 0;
-	return set_has(work->machine, cpu, work->fixed) ||
-	       set_has(work->machine, cpu, work->keep) ? 2 : 1;
+		return !kept;
+	return kept || set_has(work->machine, cpu, work->fixed) ? 3 : 2;
 }
 
 static bool has_better_sibling(struct work *work, unsigned int cpu, const cpu_set_t *among)
@@ -342,8 +345,9 @@ static bool can_pick(const struct work *work, const struct core *core)
 		break;
 	}
 	/*
-	 * A core with an offline CPU that --keep lists is picked only if another CPU of the core
-	 * cannot go and so is online in any case, or if one CPU suffices, as with --smt off.
+	 * A core with an offline CPU that --keep lists is picked by "set" only if another CPU of
+	 * the core cannot go and so is online in any case, or if --smt off makes one CPU of a core
+	 * suffice.
 	 */
 	return !core->kept || core->fixed || work->selection->smt == SMT_OFF;
 }
@@ -437,7 +441,11 @@ static int refuse_halfway(struct work *work)
 	return EXIT_DONE;
 }
 
-/* CPUs of --keep are neither brought online nor taken offline. */
+/*
+ * Takes the CPUs of --keep off the candidates, because the request must not change these CPUs. With
+ * @last, at the end of the selection, those of them that are online become candidates of "set"
+ * again: "set" takes all CPUs offline that are no candidates.
+ */
 static void apply_keep(struct work *work, bool last)
 {
 	set_minus(work->machine, work->cpus, work->keep);
@@ -462,7 +470,7 @@ static int run(struct work *work)
 		start_without_list(work);
 	if (code != EXIT_DONE)
 		return code;
-	/* --cores picks cores of which every CPU may go, so CPUs of --keep are removed first. */
+	/* --cores picks cores whose online CPUs are all candidates, so --keep is applied first. */
 	if (work->op == CPUBOLT_TAKE_OFFLINE)
 		apply_keep(work, false);
 	if (selection_needs_topology(selection))
