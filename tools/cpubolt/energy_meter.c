@@ -48,15 +48,20 @@ static int add(struct energy_meters *meters, char *folder, const char *name, uin
 {
 	char *copy = strdup(name);
 
-	if (!copy)
+	if (!copy) {
+		free(folder);
 		return -ENOMEM;
+	}
 	meters->folders[meters->count] = folder;
 	meters->names[meters->count] = copy;
 	meters->range[meters->count++] = range;
 	return 0;
 }
 
-/* Adds a zone of RAPL if the zone is a package or memory: cores are part of packages. */
+/*
+ * Adds a zone of RAPL if the zone is a package or memory. The energy of cores, which have zones of
+ * their own, is part of the energy of their package, and must not be counted twice.
+ */
 static int add_zone(struct energy_meters *meters, char *folder)
 {
 	char *name = read_word(meters->root, folder, "name");
@@ -117,7 +122,7 @@ static int look_in(struct energy_meters *meters, const char *folder)
 				err = -ENOMEM;
 			else if (meters->kind == METER_BATTERY)
 				err = add_battery(meters, path, name);
-			/* "intel-rapl-mmio:0" counts the same package as "intel-rapl:0". */
+			/* "intel-rapl-mmio:0" is left out: "intel-rapl:0" is the same package. */
 			else if (!strncmp(name, "intel-rapl:", 11))
 				err = add_zone(meters, path);
 			else
