@@ -2,8 +2,8 @@
 /*
  * What the file of a subcommand gets from main.c, and what such a file may use.
  *
- * A subcommand NAME is a file NAME.c with a function run_NAME(), a line in
- * SUBCOMMANDS below and a line in meson.build. run_NAME() reads its options with
+ * A subcommand NAME has a file NAME.c with a function run_NAME(), a line in
+ * SUBCOMMANDS below, and a line in meson.build. run_NAME() reads its options with
  * getopt_long(), calls invocation_open() if NAME needs the CPUs of the machine, and
  * returns an exit code.
  */
@@ -17,7 +17,7 @@
 /** Exit codes, as documented in cpubolt(1) */
 enum exit_code {
 	EXIT_DONE = 0,
-	EXIT_FAILED = 1,		/* failed, and nothing has changed */
+	EXIT_FAILED = 1,		/* failed; nothing has changed, or all was put back */
 	EXIT_USAGE = 2,
 	EXIT_PARTIAL = 64,		/* failed, and not all was put back */
 	EXIT_NOT_PERMITTED = 77,
@@ -52,7 +52,7 @@ struct subcommand {
 	SUBCOMMAND(status, "show the CPUs, and what has become of each")		\
 	SUBCOMMAND(online, "bring CPUs online")						\
 	SUBCOMMAND(offline, "take CPUs offline")					\
-	SUBCOMMAND(set, "say which CPUs are the only ones online")			\
+	SUBCOMMAND(set, "make the chosen CPUs the only ones online")			\
 	SUBCOMMAND(settle, "tear down now what Bolt has deferred")			\
 	SUBCOMMAND(states, "show what Bolt does with each hotplug state")		\
 	SUBCOMMAND(irq, "show interrupts, and keep these on some CPUs")			\
@@ -87,7 +87,7 @@ char *invocation_read(const struct invocation *call, const char *path);
 
 /**
  * open_or_make() - open the file @path with @flags, such as O_RDWR
- * @made: whether there was no such file before
+ * @made: set to whether there was no such file before
  *
  * Return: a descriptor, or -1 with errno set.
  */
@@ -101,11 +101,22 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** fail() - complain(), and return @code */
 int fail(enum exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** parse_number() - a decimal number from @least to @most, without a sign; *@end is what follows */
+/**
+ * parse_number() - read a decimal number from @least to @most, without a sign
+ * @end: set to what follows the number
+ *
+ * Return: whether @text begins with such a number.
+ */
 bool parse_number(const char *text, unsigned long least, unsigned long most, unsigned long *value,
 		  char **end);
 
-/** parse_range() - read one number or range, up to @most, of "36,40-43"; *@end: what follows it */
+/**
+ * parse_range() - read the first number or range of a list such as "36,40-43"
+ * @most: the greatest number that is allowed
+ * @end: set to what follows the number or range: "", or "," and the rest of the list
+ *
+ * Return: whether @text begins with such a number or range.
+ */
 bool parse_range(const char *text, unsigned long most, unsigned long *first, unsigned long *last,
 		 char **end);
 
@@ -133,12 +144,12 @@ int refuse_arguments(const struct invocation *call);
 int fail_list(const struct invocation *call, const char *text, int error, size_t at);
 
 /**
- * hold_signals() - block SIGINT, SIGTERM, SIGHUP and SIGQUIT until the caller has cleaned up
+ * hold_signals() - block SIGINT, SIGTERM, SIGHUP and SIGQUIT; the caller puts @before back
  * @before: set to the signals that were blocked before, for sigprocmask(SIG_SETMASK)
  */
 void hold_signals(sigset_t *before);
 
-/** exit_code_of() - exit code for a negative errno: EXIT_NOT_PERMITTED for -EACCES */
+/** exit_code_of() - EXIT_NOT_PERMITTED if @error is -EACCES, EXIT_FAILED for other errors */
 enum exit_code exit_code_of(int error);
 
 /** Text that "cpubolt NAME --help" prints */

@@ -49,7 +49,7 @@ static const struct sheet_column columns[COLUMN_COUNT] = {
 			  SCOLS_JSON_BOOLEAN, false },
 	[COLUMN_MOVED] = { "MOVED", "whether --set has changed the row", 0, SCOLS_JSON_BOOLEAN,
 			   false },
-	[COLUMN_REASON] = { "REASON", "why CLASS and FIT are so", SCOLS_FL_TRUNC,
+	[COLUMN_REASON] = { "REASON", "why CLASS and FIT are so by default", SCOLS_FL_TRUNC,
 			    SCOLS_JSON_STRING, false },
 };
 
@@ -81,7 +81,7 @@ struct wish {
 struct view {
 	struct invocation *call;
 	const char *chosen;	/* columns that the user has chosen, or NULL */
-	const char *timing;	/* NULL, "0" or "1" */
+	const char *timing;	/* "0" or "1", for the file timing; NULL without --timing */
 	bool json;
 	struct wish *wishes;
 	size_t wish_count;
@@ -260,8 +260,9 @@ static void put_row(struct view *view, struct sheet *sheet, const struct state_r
 
 /*
  * Prints in sentences what matters most in the table. Of several unfit states the kernel names one
- * as slow; another is said to be "still unfit", because the kernel may name that state next. While
- * the kernel names no slow state, an unfit state slows no request, because it has no instance.
+ * as slow; another one that has slowed requests is said to be "still unfit", because the kernel may
+ * name that state next. While the kernel names no slow state, an unfit state slows no request,
+ * because the state has no instance.
  */
 static void print_summary(const struct view *view)
 {

@@ -25,7 +25,7 @@
 
 static const struct help help = {
 	.usage = "[options] offline|online|set CPULIST\n[options] --input FILE",
-	.about = "Carry out one request, as the subcommand of that name does, and show what ran\n"
+	.about = "Carry out one request, as cpubolt online, offline or set does, and show what ran\n"
 		 "when: the phases of the request with Bolt, and the callbacks of hotplug states.\n"
 		 "A request that succeeds is not undone. Recording makes the request slower: to\n"
 		 "measure, use \"cpubolt bench\".",
@@ -155,7 +155,8 @@ static int read_options(struct tracing *tracing, bool *done)
 
 /*
  * Numbers of states differ between kernels, so the names have to be of the kernel that was traced.
- * With --input this may be another kernel: then names are read only from the tree of --root.
+ * With --input that kernel may be another one than the running kernel: then names are read only
+ * from the tree of --root.
  */
 static void read_state_names(struct tracing *tracing)
 {
@@ -215,7 +216,7 @@ static int show(struct tracing *tracing, const struct trace_events *events)
 	return EXIT_DONE;
 }
 
-/* A text file begins with "#" or a blank; one of trace-cmd begins with 0x17. */
+/* A trace as text begins with "#" or a blank; a file of trace-cmd begins with 0x17. */
 static int read_input(const char *path, struct trace_events *events)
 {
 	struct invocation here = { .root = "" };
@@ -266,7 +267,7 @@ static bool is_regular(int fd, const char *path)
 	return false;
 }
 
-/* An existing file keeps its contents until the request has ended, and the trace replaces these. */
+/* An existing file keeps its contents until, after the request, the trace replaces these. */
 static int open_file(const char *path, bool *made)
 {
 	int fd = open_or_make(path, O_RDWR, made);
@@ -346,7 +347,10 @@ static unsigned int cpu_limit(const struct cpubolt *machine)
 	return limit;
 }
 
-/* Returns the kernel's text of the trace, then its events as slices, to be freed, or NULL. */
+/*
+ * Returns the kernel's text of the trace, then its events as slices, to be freed with free(); NULL
+ * on errors.
+ */
 static char *text_with_slices(struct trace_session *session)
 {
 	char *text = trace_session_text(session), *whole = NULL;
@@ -476,7 +480,7 @@ static int open_session(struct tracing *tracing, unsigned int changing,
 	return fail(EXIT_FAILED, "cannot trace the kernel: %s", strerror(-error));
 }
 
-/* @code: what report() has returned */
+/* @code: what report() has returned; @error: of the request; @failed: of saving the trace */
 static int finish(struct tracing *tracing, int code, int error, const struct trace_events *events,
 		  int failed)
 {
@@ -497,7 +501,10 @@ static void close_session(struct trace_session *session)
 			 "/sys/kernel/tracing/instances");
 }
 
-/* Closes @session, which blocks signals, before printing: a pager may make that take long. */
+/*
+ * Closes @session before the waterfall is printed: signals are blocked until then, and a pager may
+ * make the printing take long.
+ */
 static int record(struct tracing *tracing, struct trace_session *session, const cpu_set_t *cpus,
 		  const cpu_set_t *changing)
 {
@@ -575,7 +582,7 @@ static int check_tasks(struct tracing *tracing, const cpu_set_t *cpus)
 	else
 		set_minus(machine, going, cpus);
 	set_minus(machine, after, going);
-	/* A task may also run on CPUs that come. */
+	/* A task that is allowed on a CPU that comes does not lose its last CPU. */
 	if (tracing->op != CPUBOLT_TAKE_OFFLINE)
 		set_or(machine, after, cpus);
 	if (!tracing->no_check && tracing->op != CPUBOLT_BRING_ONLINE)

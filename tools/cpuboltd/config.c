@@ -157,7 +157,7 @@ static void check_line(struct reading *reading, const char *line, size_t length)
 	if (!length || *line == '#' || *line == ';')
 		return;
 	if (isspace((unsigned char)*line)) {
-		wrong(reading, "a line may not begin with a blank");
+		wrong(reading, "a line must not begin with a blank");
 		return;
 	}
 	if (*line != '[')
@@ -171,10 +171,10 @@ static void check_line(struct reading *reading, const char *line, size_t length)
 }
 
 /*
- * Called by inih; works as fgets(). Reading goes on after an error, as "--restore" needs "deny"
- * even then. Of a line that begins with blanks inih gets the rest, as inih would take such a line
- * for more of the value in the line before. In place of a line that cannot be read, inih gets an
- * empty line.
+ * Called by inih; works as fgets(). Reading goes on after an error, as "cpuboltd --restore" needs
+ * the value of the key "deny" even then. A line that begins with blanks is an error, and inih gets
+ * the line without these blanks, as inih would take such a line for more of the value in the line
+ * before. In place of a line that is too long or contains a NUL, inih gets an empty line.
  */
 static char *next_line(char *line, int size, void *data)
 {
@@ -189,7 +189,7 @@ static char *next_line(char *line, int size, void *data)
 	reading->line++;
 	reading->here += length + !!newline;
 	if (length + 2 > (size_t)size) {
-		wrong(reading, "a line may not have more than %d characters", size - 2);
+		wrong(reading, "a line must not have more than %d characters", size - 2);
 		length = 0;
 	} else if (memchr(text, '\0', length)) {
 		wrong(reading, "the line contains a NUL");
@@ -419,7 +419,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* @err: what has become of the files before. Returns that error, or else the first error here. */
+/* @err: 0, or the error of the files before. Returns that error, or else the first error here. */
 static int read_folder(const struct machine *machine, const char *root, const char *folder,
 		       struct config *config, int err, char **error)
 {

@@ -29,7 +29,7 @@ struct interrupts *interrupts_new(struct machine *machine, const struct config *
 	all->others = calloc(machine->count + 1, sizeof(*all->others));
 	/*
 	 * Affinities that could not be put back when the daemon began are still in the file. The
-	 * daemon keeps these in the file, and tries again at its end.
+	 * daemon keeps these in the file, and tries again when put_back() runs, and at its end.
 	 */
 	if (!dry_run)
 		irq_state_load(machine, &all->left);
@@ -99,7 +99,10 @@ static size_t put_all_back(struct interrupts *all)
 	return back;
 }
 
-/* Leaves alone what other programs have set; returns whether any affinity is to be put back. */
+/*
+ * Marks as foreign the interrupts whose affinity other programs have set; returns whether any
+ * affinity is to be put back.
+ */
 static bool find_moved(struct interrupts *all)
 {
 	bool moved = all->left.count;
@@ -140,7 +143,7 @@ static void put_back(struct interrupts *all)
 	if (all->told)
 		irqbalance_ban(all->machine->root, all->told, NULL, 0);
 	all->told = 0;
-	/* The daemon tries again at its end if an affinity could not be put back. */
+	/* An affinity that could not be put back stays in the file for interrupts_restore_end(). */
 	irqs_save(all);
 }
 
@@ -182,13 +185,16 @@ static char *keep_list(const struct interrupts *all)
 	return NULL;
 }
 
-/* Returns why the daemon must leave interrupts alone, to be freed; NULL if there is no reason. */
+/*
+ * Returns why the daemon must leave interrupts alone, to be freed; NULL if there is no reason, or
+ * if memory is short.
+ */
 static char *find_reason(const struct interrupts *all, int irqbalance)
 {
 	char *list = keep_list(all), *reason = NULL;
 
 	if (list)
-		reason = field("the kernel keeps these on CPUs %s (irq_keep)", list);
+		reason = field("irq_keep is set, to CPUs %s", list);
 	else if (irqbalance && all->config->interrupts.irqbalance == IRQBALANCE_YIELD)
 		reason = field("irqbalance (PID %d) runs", irqbalance);
 	free(list);
@@ -251,8 +257,9 @@ static int ban(struct interrupts *all, int irqbalance)
 
 /*
  * Makes one measurement, or sets all->reason if interrupts are to be left alone. Returns 1 if this
- * measurement is left out, because CPUs came or went whenever /proc/interrupts was read or the file
- * could not be understood; else 0 or -ENOMEM.
+ * measurement is left out, because CPUs came or went whenever /proc/interrupts was read, or because
+ * the file could not be understood (after MOST_TORN results of 1 in a row, either is a reason to
+ * leave interrupts alone); else 0 or -ENOMEM.
  */
 static int look_around(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us)
 {
@@ -293,7 +300,8 @@ int interrupts_update(struct interrupts *all, const struct irq_cpus *cpus, uint6
 
 	/*
 	 * If irq_keep was set after the last measurement, the kernel moves the interrupts of CPUs
-	 * that are about to go, and the daemon must not: look_around() sees the list.
+	 * that are about to go, and the daemon must not. So look_around() is due, which finds the
+	 * list, and sets all->reason.
 	 */
 	if (!due && !all->reason && !is_empty(all, cpus->going)) {
 		char *list = keep_list(all);

@@ -3,13 +3,13 @@
 """Writes recorded trees: what Linux 6.12 shows of a machine's CPUs below /sys and /proc.
 
     trees.py NAME DIR       make DIR, and in it sys/devices/system/cpu and so on
-    trees.py --list         the machines and variants
+    trees.py --list         print the machines and variants
 
 NAME is a machine and any number of variants, as in "smt", "hybrid+bolt+parked" or
-"large+isolated+slots". "cpubolt --root DIR" then shows that machine. When a program writes to a
-file of a tree, the file has what the program has written, and no other file changes, so that a test
-can tell what the program would have asked of the kernel. Tests in Python may import this file and
-call make().
+"large+isolated+slots". "cpubolt --root DIR status" then shows that machine. When a program writes
+to a file of a tree, the file has what the program has written, and no other file changes, so that a
+test can tell what the program would have asked of the kernel. Tests in Python may import this file
+and call make().
 
 A machine is a row of MACHINES, and a variant a row of VARIANTS. Files have the modes that the
 kernel gives, but root may read anything: a test of what other users may see has to become another
@@ -98,7 +98,7 @@ class Cpu:
 
 @dataclass
 class Machine:
-    """A machine, and in which states its CPUs are; variants change the states."""
+    """A machine, the states of its CPUs, and its kernel; variants change states and kernel."""
 
     arch: str
     model: str
@@ -128,12 +128,12 @@ class Machine:
 
     @property
     def online(self) -> set[int]:
-        """The kernel's cpu_online_mask, with CPUs that have stopped half-way."""
+        """The kernel's cpu_online_mask, which includes CPUs that have stopped half-way."""
         return set(self.present) - self.offline
 
     @property
     def smt(self) -> bool:
-        """Tell whether a core has several threads."""
+        """Tell whether any core has several threads."""
         keys = {_key(cpu, "core") for cpu in self.cpus}
         return len(keys) < len(self.cpus)
 
@@ -218,7 +218,7 @@ def _clusters() -> Machine:
 
 
 def _large() -> Machine:
-    """1,780 CPUs: ten packages of 89 cores of two threads; of each CPU no masks, and one cache."""
+    """1,780 CPUs: ten packages of 89 cores of two threads; each CPU has one cache and few files."""
     made = _packages(10, 89, 2, "Intel(R) Xeon(R) Platinum 8490H", 3_500_000)
     # Files that the tools do not read are left out: there would be 1,780 of each.
     made.brief = True
@@ -264,7 +264,7 @@ def _parked(machine: Machine) -> None:
 
 
 def _offline(machine: Machine) -> None:
-    """Have the last quarter of the CPUs natively offline."""
+    """The last quarter of the CPUs is natively offline."""
     machine.offline |= set(machine.present[len(machine.cpus) * 3 // 4 :])
 
 
@@ -315,7 +315,10 @@ VARIANTS: dict[str, Callable[[Machine], None]] = {
 
 
 def machine(name: str) -> Machine:
-    """Return the machine called ``name``, with its variants. Raises ValueError for other names."""
+    """Return the machine called ``name``, with its variants.
+
+    Raises ValueError if there is no such machine or no such variant.
+    """
     first, *others = name.split("+")
     if first not in MACHINES:
         raise ValueError(f"no machine '{first}' (there are: {', '.join(MACHINES)})")
@@ -351,7 +354,7 @@ def cpumask(cpus: Iterable[int], numbers: int) -> str:
 
 @dataclass(frozen=True)
 class File:
-    """A file of a tree; ``link`` is where a symbolic link points to.
+    """A file of a tree; or, if ``link`` is not empty, a symbolic link to ``link``.
 
     As in the kernel, a newline follows the text, unless ``raw`` is set.
     """
@@ -376,7 +379,8 @@ def _machine_files(made: Machine) -> Iterator[File]:
     yield File(f"{CPU}/offline", cpulist(gone))
     yield File(f"{CPU}/kernel_max", "8191")
     yield File(f"{CPU}/isolated", cpulist(made.isolated))
-    # For a mask that is not allocated, the kernel pads "(null)" to a character for each CPU.
+    # For a mask that is not allocated, the kernel shows "(null)" with blanks in front, in all as
+    # many characters as there are CPU numbers.
     yield File(f"{CPU}/nohz_full", full or f"{'(null)':>{made.numbers}}")
     yield File(f"{CPU}/hotplug/states", "\n".join(f"{n:3}: {s}" for n, s in STATES.items()))
     control = "notsupported" if not made.smt else "off" if made.smt_off else "on"
@@ -414,7 +418,8 @@ def _sharing(made: Machine, level: str) -> dict[tuple[int, ...], list[int]]:
 def _topology(made: Machine) -> Iterator[tuple[str, str, str]]:
     """Yield each level with the names of its mask of CPUs and of the file with its number.
 
-    The latter is "" for the older names that the kernel has for the same masks.
+    The name of the file with the number is "" where the name of the mask is an older name for a
+    mask that has been yielded already.
     """
     yield "core", "core_cpus", "core_id"
     yield "core", "thread_siblings", ""
@@ -437,7 +442,7 @@ def _cpu_files(made: Machine) -> Iterator[File]:
         here = f"{CPU}/cpu{number}"
         away, half = number in made.offline, number in made.halfway
         if number not in made.fixed:
-            # Without Bolt, cpuN/online of a CPU that has stopped half-way still says 1.
+            # Without Bolt, cpuN/online still says 1 if a CPU that was to go has stopped half-way.
             said = "0" if away or (half and made.bolt) else "1"
             yield File(f"{here}/online", said, 0o644)
         yield File(f"{here}/hotplug/state", str(HALFWAY if half else 0 if away else ONLINE))

@@ -99,7 +99,7 @@ static void test_what_is_wrong(void **state)
 		{ "[load]\nup = 5x\n", "f:2: up = 5x: a number from 2 to 100 is wanted" },
 		{ "[load]\nup =\n", "f:2: up = : a number from 2 to 100 is wanted" },
 		{ "[load]\nup\n", "f:2: the line is neither a section nor \"key = value\"" },
-		{ "[load]\n up = 5\n", "f:2: a line may not begin with a blank" },
+		{ "[load]\n up = 5\n", "f:2: a line must not begin with a blank" },
 		{ "[load] up = 5\n", "f:1: a section is a name in brackets, and nothing else" },
 		{ "[load\n", "f:1: a section is a name in brackets, and nothing else" },
 		{ "up = 5\n", "f:1: up = ... stands before the first section" },
@@ -163,9 +163,9 @@ static void test_values_behind_an_error(void **state)
 		free(error);
 		config_free(&config);
 	}
-	/* A line that begins with a blank does not go on with the value before. */
+	/* A line that begins with a blank is not taken for more of the value in the line before. */
 	error = parse(&config, "[daemon]\ndeny = 3\n 5\n");
-	assert_string_equal(error, "f:3: a line may not begin with a blank");
+	assert_string_equal(error, "f:3: a line must not begin with a blank");
 	assert_true(CPU_EQUAL_S(machine.size, config.deny, denied));
 	free(error);
 	config_free(&config);
@@ -180,7 +180,7 @@ static void test_a_long_line_and_a_nul(void **state)
 	memset(text + strlen(text), '1', 300);
 	error = parse(&config, text);
 	assert_non_null(error);
-	assert_non_null(strstr(error, "f:2: a line may not have more than"));
+	assert_non_null(strstr(error, "f:2: a line must not have more than"));
 	free(error);
 	config_free(&config);
 	assert_int_equal(config_init(&machine, &config), 0);
@@ -444,7 +444,10 @@ static void test_samples(void **state)
 	assert_int_equal(loads[0].busy, 250);
 	assert_int_equal(loads[0].steal, 100);
 	assert_int_equal(loads[1].busy, 1000);
-	/* CPU 2 is left alone, so neither its line counts nor the task that keeps CPU 2 busy. */
+	/*
+	 * CPU 2 is left alone, so neither its line counts nor the task that keeps CPU 2 busy. Of
+	 * the three tasks, the daemon's own does not count either.
+	 */
 	assert_int_equal(loads[2].busy, 0);
 	assert_int_equal(inputs.runnable, 1);
 	assert_int_equal(inputs.pressure, 250);

@@ -102,7 +102,7 @@ static void test_interrupts_by_their_rates(void **state)
 	assert_explained("explain 1", "busy, 5000 a second, when CPU 0 had 9000 and CPU 1 had 0");
 	wait_for(300);
 	assert_int_equal(affinities, 1);
-	/* After a minute the interrupt counts as idle, and goes to the CPU for idle interrupts. */
+	/* After a minute at a low rate, the interrupt counts as idle, and goes to the base CPU. */
 	devices[1].rate = 10;
 	wait_for(50);
 	assert_int_equal(affinities, 1);
@@ -199,7 +199,7 @@ static void test_interrupts_are_left_to_irqbalance(void **state)
 	wait_for(6);
 	assert_affinity(1, "0");
 	assert_int_equal(affinities, 3);
-	/* When irqbalance has ended, that interrupt is left alone, too: another one moves. */
+	/* After irqbalance has ended, that interrupt is still left alone, and another one moves. */
 	put("/proc/77/comm", "another\n");
 	wait_for(100);
 	assert_affinity(1, "0");
@@ -254,7 +254,7 @@ static void test_interrupts_are_left_to_the_keep_list(void **state)
 	put(CPUS "bolt/irq_keep", "0\n");
 	wait_for(30);
 	assert_int_equal(affinities, 0);
-	assert_explained("status", "the kernel keeps these on CPUs 0 (irq_keep)");
+	assert_explained("status", "irq_keep is set, to CPUs 0");
 	end();
 }
 
@@ -283,7 +283,7 @@ static void test_a_keep_list_that_is_new(void **state)
 	put(CPUS "bolt/irq_keep", "0\n");
 	wait_for(30);
 	assert_int_equal(affinities, 0);
-	assert_explained("status", "the kernel keeps these on CPUs 0 (irq_keep)");
+	assert_explained("status", "irq_keep is set, to CPUs 0");
 	end();
 }
 
@@ -488,7 +488,7 @@ static void test_a_device_that_is_closed(void **state)
 	end();
 }
 
-/* Interrupts without a row are put back as well when the daemon leaves interrupts alone. */
+/* When irqbalance starts, the affinity of an interrupt without a row is put back, too. */
 static void test_a_closed_device_and_irqbalance(void **state)
 {
 	begin_with_a_move();
@@ -520,7 +520,10 @@ static void test_a_table_that_changes_while_it_is_read(void **state)
 	wait_for(20);
 	assert_affinity(1, "1");
 	assert_int_equal(affinities, 1);
-	/* If the table cannot be understood for long, the daemon leaves interrupts alone. */
+	/*
+	 * If the table cannot be understood in four measurements in a row, the daemon puts back the
+	 * affinities, and leaves interrupts alone.
+	 */
 	torn = 60;
 	wait_for(30);
 	assert_affinity(1, "0-3");
@@ -528,7 +531,7 @@ static void test_a_table_that_changes_while_it_is_read(void **state)
 	end();
 }
 
-/* CPUs go in the interval in which the table cannot be understood: the daemon goes on. */
+/* A table that cannot be understood in the interval in which CPUs go does not keep these online. */
 static void test_cpus_go_while_the_table_changes(void **state)
 {
 	unsigned int phase;
