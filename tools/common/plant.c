@@ -14,7 +14,7 @@ void plant_step(struct plant *plant, const struct sample *sample, double seconds
 		      LONGEST_BACKLOG_S;
 	unsigned int online = (unsigned int)CPU_COUNT_S(inputs->size, inputs->online), cpu;
 	double steal = fmin(sample->steal, online * 0.95);
-	/* CPU time for which the host ran something else is not there for the guest's work. */
+	/* CPU time that the host took for something else is not there for the guest's work. */
 	double there = online ? capacity * (1 - steal / online) : 0;
 	double work = sample->demand * seconds + plant->backlog;
 	double done = fmin(work, there * seconds), tasks;

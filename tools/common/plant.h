@@ -14,9 +14,10 @@
 /** What was recorded of one interval */
 struct sample {
 	double demand;		/* full CPUs that the tasks kept busy, stolen time included */
-	double steal;		/* full CPUs that the host took for something else, or 0 */
-	unsigned int runnable;	/* tasks that run or wait, or 0 if that was not recorded */
-	unsigned int pressure;	/* thousandths of the interval in which a task waited, or 0 */
+	double steal;		/* full CPUs that the host took; 0 if not recorded */
+	unsigned int runnable;	/* tasks that run or wait; 0 if not recorded */
+	/* thousandths of the interval in which a task waited for a CPU; 0 if not recorded */
+	unsigned int pressure;
 };
 
 struct plant {

@@ -7,7 +7,7 @@
 #include "plant.h"
 #include "play.h"
 
-/* The most steps for which work can wait: work that waits longer counts as done after so many. */
+/* Work that waits for more steps than MOST_WAIT counts as done after MOST_WAIT steps. */
 #define MOST_WAIT	4096
 
 /* The work of one step, until it is done. */
@@ -27,12 +27,12 @@ struct player {
 	struct plant plant;
 	double *gone_at;			/* when each CPU last went offline */
 	unsigned int going, coming, settled;	/* CPUs of this step's request */
-	double free_at;				/* end of the request that is under way */
-	double last_on;				/* how long the last online request took */
+	double free_at;				/* when the last request ends, or ended */
+	double last_on;				/* how long CPUs last took to come */
 	struct work waiting[MOST_WAIT];		/* a ring */
 	unsigned long head, tail;
 	double waits[MOST_WAIT + 1];		/* [n]: how much work waited for n steps */
-	double extra[MOST_WAIT + 1];		/* [n]: greatest last_on when such work was done */
+	double extra[MOST_WAIT + 1];		/* [n]: greatest last_on when such work ended */
 };
 
 static double span(double first, double more, unsigned int count)
@@ -136,7 +136,7 @@ static void sum_up(struct player *player, unsigned long steps, struct outcome *o
 		if (before < 0.99 * all)
 			p99 = i;
 		wait = i * length + player->extra[i];
-		/* As a request may outlast an interval, the longest wait may have fewer steps. */
+		/* A wait of fewer steps may be longer, as extra[] may exceed an interval. */
 		if (player->waits[i] > 0 && wait > outcome->wait_longest)
 			outcome->wait_longest = wait;
 		before += player->waits[i];
@@ -146,7 +146,7 @@ static void sum_up(struct player *player, unsigned long steps, struct outcome *o
 	outcome->seconds = (double)steps * length;
 }
 
-/* Computes how long the request takes to which the policy's decision leads. */
+/* Computes how long the request takes that changes the CPUs online to player->next. */
 static void time_request(struct player *player, double now)
 {
 	const struct play *play = player->play;
@@ -242,7 +242,7 @@ static int step(struct player *player, const struct sample *sample, unsigned lon
 	return 0;
 }
 
-/* Returns the mean of the rows of @trace from @begin to @end; the row @row has the time @begin. */
+/* Returns the mean of @trace from @begin to @end, in seconds; @begin lies in the row @row. */
 static struct sample mean_of(const struct load_trace *trace, unsigned int row, double begin,
 			     double end)
 {

@@ -26,7 +26,7 @@ double request_seconds(const struct request_times *times, unsigned int coming, u
 /** What is played to a policy, besides the trace */
 struct play {
 	unsigned int count;			/* CPU numbers are 0 to count - 1 */
-	size_t size;				/* size of each set */
+	size_t size;				/* size of each set, in bytes */
 	const struct position *places;
 	const cpu_set_t *usable;		/* CPUs that may be, and at first are, online */
 	const cpu_set_t *floor;
@@ -66,8 +66,8 @@ struct outcome {
  * play_trace() - run a policy over a trace
  * @watch: called for each interval, may be NULL
  *
- * Waiting is counted in whole intervals. If work had to wait, the duration of the last request that
- * brought CPUs is added to the wait. Return: 0 or -ENOMEM.
+ * Waiting is counted in whole intervals. If work had to wait, the time that CPUs took to come, when
+ * CPUs last came, is added to the wait. Return: 0 or -ENOMEM.
  */
 int play_trace(const struct play *play, const struct load_trace *trace, play_watch *watch,
 	       void *data, struct outcome *outcome);

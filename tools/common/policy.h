@@ -4,9 +4,11 @@
  *
  * A policy is a pure function: from what was measured in one interval it computes the set of CPUs
  * that it wants online, and says why. A policy keeps nothing from one call to the next. restrain.c
- * has the rules that hold whatever a policy wants: floor, dwell, delay and the limit of changes.
+ * has the rules that hold whatever a policy wants: floor, delay, return, dwell and the limit of
+ * changes.
  *
- * A policy NAME is a file policy_NAME.c, and a line in policies.c.
+ * A policy NAME has a file policy_NAME.c, a declaration below, and an entry in the table of
+ * policies.c.
  */
 #ifndef POLICY_H
 #define POLICY_H
@@ -16,7 +18,7 @@
 #include <stddef.h>
 
 #define FULL_CAPACITY	1024	/* capacity of the fastest kind of CPU in the machine */
-#define FULL_PERCENT	95	/* CPUs that are busier do not show how much more there is to do */
+#define FULL_PERCENT	95	/* CPUs busier than this do not show how much there is to do */
 
 /** Where one CPU is; a number that is not known is -1 */
 struct position {
@@ -62,15 +64,16 @@ struct policy_settings {
 		unsigned int up;	/* if CPUs are busier than this on average, CPUs come */
 		unsigned int down; /* CPUs go if the CPUs that stay are then not busier than this */
 		/*
-		 * If a task waits for so much of the time, and CPUs are busy for more than half of
-		 * the time, tasks that wait count as load, too: see demand()
+		 * If a task waits for at least so much of the time, and CPUs are busy for more than
+		 * half of the time, tasks that wait count as load, too: see demand()
 		 */
 		unsigned int pressure;
 	} load, package;
 	enum package_level package_level;
 	struct {
-		unsigned int give;	/* stolen time from which on CPUs are given back */
-		unsigned int take;	/* stolen time up to which a busy guest takes a CPU */
+		/* stolen time, of the time for which the guest had work, ... */
+		unsigned int give;	/* ... from which on CPUs are given back */
+		unsigned int take;	/* ... up to which a busy guest takes a CPU */
 		/* a guest is busy if its CPUs are at least so busy on average */
 		unsigned int up;
 	} steal;
@@ -91,8 +94,8 @@ struct policy {
 	 * True: a CPU comes in the interval in which the policy first wants the CPU, if the limit
 	 * of changes allows that. False: the CPU comes when the policy has wanted the CPU for the
 	 * time "hold" of restrain.h. This time doubles, up to 64 times "hold", for each time in a
-	 * row that the CPU came, and soon was not wanted. After each five minutes in which that
-	 * does not happen, the time is halved, down to "hold".
+	 * row that the CPU came, and less than a minute later ceased to be wanted. After each five
+	 * minutes in which that does not happen, the time is halved, down to "hold".
 	 */
 	bool urgent;
 	/*
@@ -124,15 +127,16 @@ unsigned long load_of(const struct inputs *inputs);
  *	      for more than half of the interval, tasks that wait count, one at least
  *
  * FULL_CAPACITY is one fast CPU. As long as no task counts as waiting, the demand is how much the
- * CPUs ran, stolen time included. CPUs that are busy for more than 95 % of the time do not show how
- * much more there is to do; then each task that waits counts as a full CPU.
+ * CPUs ran, stolen time included. Each waiting task that counts adds FULL_CAPACITY. CPUs that are
+ * busy for more than 95 % of the time do not show how much more there is to do: then all tasks that
+ * wait count, whatever @pressure is.
  */
 unsigned long demand(const struct inputs *inputs, unsigned int pressure);
 
 /** capacity_of() - capacities of the CPUs in @set together */
 unsigned long capacity_of(const struct inputs *inputs, const cpu_set_t *set);
 
-/** suffices() - @capacity is enough for @wanted, if CPUs may be busy @percent of the time */
+/** suffices() - whether @capacity does for @wanted, if CPUs may be busy @percent % of the time */
 bool suffices(unsigned long capacity, unsigned long wanted, unsigned int percent);
 
 /**

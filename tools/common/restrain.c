@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Floor, delay, dwell, and the limit of changes: see restrain.h */
+/* Floor, delay, return, dwell, and the limit of changes: see restrain.h */
 #include <stdlib.h>
 #include <string.h>
 
 #include "restrain.h"
 
 #define MINUTE_US	60000000ULL
-#define SOON_US		(2 * MINUTE_US)	/* more than the longest interval, a minute */
+#define SOON_US		(2 * MINUTE_US)	/* more than a minute, the longest "interval_ms" */
 #define MOST_CHANGES	1024	/* changes that are remembered; the limit may not be higher */
 #define FORGET_US	(5 * MINUTE_US)
 #define MOST_DOUBLINGS	6

@@ -2,18 +2,20 @@
 /*
  * The rules that hold whatever a policy wants
  *
- * - The floor is online, and CPUs that may not be online do not come.
- * - Delay: a CPU goes when no decision in the time "hold" has wanted the CPU. For a policy that is
- *   not urgent, "hold" also delays CPUs that come, see policy.h.
+ * - The floor is online, and CPUs that are not usable do not come.
+ * - Delay: a CPU goes only when no decision has wanted the CPU for the time "hold". For a policy
+ *   that is not urgent, "hold" also delays CPUs that come, see policy.h.
  * - Return: if an urgent policy wants a CPU again within two minutes after the CPU went, although
- *   the load is about the same as when the policy ceased to want the CPU, the CPU next stays for 4
- *   times "hold", and then for 16, 64 and 256 times, or only until the load has been a different
- *   one for "hold". Without this rule, tasks that wait for each other on few CPUs, and do not wait
- *   on more CPUs, would let CPUs come and go for ever.
+ *   the load is about the same as when the policy ceased to want the CPU, and the CPUs online are
+ *   not busier than FULL_PERCENT, then the CPU stays for 4 times "hold" when the policy next ceases
+ *   to want the CPU. After further such returns, the CPU stays for 16, 64 and 256 times "hold". But
+ *   the CPU may go once the load has been a different one for "hold". Without this rule, tasks that
+ *   wait for each other on few CPUs, and do not wait on more CPUs, would let CPUs come and go for
+ *   ever.
  * - Dwell: a CPU that came stays for the time "dwell" at least.
- * - Limit: in a minute there are "per_minute" changes at most. The last change that is left brings
- *   all usable CPUs, so that no load has to wait until the minute is over. Only CPUs of the floor
- *   come even when no change is left.
+ * - Limit: in a minute there are "per_minute" changes at most. The last change that is left takes
+ *   no CPU offline, and brings all usable CPUs, so that no load has to wait until the minute is
+ *   over. When no change is left, only CPUs of the floor come, in changes beyond the limit.
  *
  * These functions do not look at a clock: the caller says what time it is.
  */
@@ -30,7 +32,7 @@ struct restraint_rules {
 	unsigned int per_minute;	/* at least 2 */
 };
 
-/** Why a CPU is as it is, or not as the policy wants */
+/** Why restrain() wants a CPU online, or does not */
 enum reason {
 	REASON_WANTED,		/* the policy wants the CPU */
 	REASON_UNWANTED,	/* the policy does not want the CPU, which is or goes offline */
@@ -69,14 +71,14 @@ void restrain(struct restraint *restraint, const struct restraint_rules *rules,
 /** restraint_reason() - why the last call of restrain() has decided on @cpu as it has */
 enum reason restraint_reason(const struct restraint *restraint, unsigned int cpu);
 
-/** restraint_changed() - note that the CPUs online have changed from @before to @after */
+/** restraint_changed() - note a change of the CPUs online, if @before and @after differ */
 void restraint_changed(struct restraint *restraint, const struct inputs *inputs,
 		       const cpu_set_t *before, const cpu_set_t *after, uint64_t now_us);
 
-/** restraint_came() - note that @cpu has come online without the daemon */
+/** restraint_came() - note that @cpu has come online without the daemon, which is no change here */
 void restraint_came(struct restraint *restraint, unsigned int cpu, uint64_t now_us);
 
-/** restraint_changes() - number of changes in the minute before @now_us */
+/** restraint_changes() - number of changes noted by restraint_changed() in the minute to @now_us */
 unsigned int restraint_changes(const struct restraint *restraint, uint64_t now_us);
 
 #endif /* RESTRAIN_H */

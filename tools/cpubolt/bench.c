@@ -28,7 +28,7 @@
 #define MOST_PAIRS	1000000
 #define MOST_GAP_MS	60000
 #define BAR_WIDTH	30
-/* Defaults with --energy: long waits, as the gauges of batteries change once in some seconds. */
+/* Defaults with --energy: long waits, as a battery's gauge has a new value once in some seconds. */
 #define ENERGY_WAIT_MS	5000
 #define ENERGY_PAIRS	5
 #define LEAST_ENERGY_MS	100	/* RAPL's counters change once in a millisecond */
@@ -42,7 +42,7 @@ static const struct help help = {
 		 "that may run only on measured CPUs loses its affinity, unless only bolt is measured\n"
 		 "and bolt/keep_affinity is 1.",
 	.options = " -b, --batch LIST         CPUs in a request (default: 1 and all of --cpus)\n"
-		   " -c, --cpus CPULIST       use these CPUs (default: three; not isolated, nohz_full)\n"
+		   " -c, --cpus CPULIST       use these CPUs (default: at most three, not isolated)\n"
 		   " -e, --energy             also measure power, with CPUs offline and online\n"
 		   " -f, --force              warn of tasks that lose their last CPU, and go on\n"
 		   " -g, --gap MS             wait between two pairs (default: 50)\n"
@@ -86,9 +86,9 @@ struct bench {
 	unsigned int batches[MOST_BATCHES];
 	size_t batch_count;
 	cpu_set_t *cpus;		/* the CPUs that come and go */
-	struct bench_case *cases;	/* offline and online requests, for each batch */
+	struct bench_case *cases;	/* for each of batches[]: offline, then online */
 	struct energy_meters meters;
-	struct bench_power (*powers)[BENCH_VARIANTS];	/* for each batch; NULL without --energy */
+	struct bench_power (*powers)[BENCH_VARIANTS];	/* for each of batches[], or NULL */
 	struct settings settings;
 	unsigned long done, total;	/* pairs of requests, for the progress bar */
 	struct timespec shown;		/* when the bar was last drawn */
@@ -102,8 +102,9 @@ static void on_signal(int signal)
 }
 
 /*
- * A signal does not interrupt a request, only the time between two requests. A signal that is
- * ignored stays ignored, as SIGHUP does under nohup.
+ * A signal does not interrupt a request. It ends a wait between two requests, and the measurement
+ * when the CPUs of the pair are back online. A signal that is ignored stays ignored, as SIGHUP does
+ * under nohup.
  */
 static void catch_signals(void)
 {
@@ -467,7 +468,7 @@ static int request(struct bench *bench, enum bench_variant variant, enum cpubolt
 	return EXIT_DONE;
 }
 
-/* Waits, and adds the power meanwhile to @watts, unless @watts is NULL or a signal has come. */
+/* Waits. Adds the power during the wait to @watts, unless @watts is NULL or a signal has come. */
 static int wait_and_measure(struct bench *bench, unsigned long ms, struct bench_watts *watts)
 {
 	struct energy_reading before;
@@ -479,7 +480,10 @@ static int wait_and_measure(struct bench *bench, unsigned long ms, struct bench_
 	return watts && !interrupted ? bench_energy_end(&bench->meters, &before, watts) : EXIT_DONE;
 }
 
-/* Takes @cpus offline and brings them back. @power: NULL if power is not measured */
+/*
+ * Takes @cpus offline and brings @cpus back. @power: NULL if power is not measured; @keep: whether
+ * the times are kept, unlike those of the warm-up
+ */
 static int measure_pair(struct bench *bench, enum bench_variant variant, const cpu_set_t *cpus,
 			struct bench_case *cases, struct bench_power *power, bool keep)
 {

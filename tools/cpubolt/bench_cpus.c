@@ -6,7 +6,7 @@
 #include "bench_cpus.h"
 #include "sets.h"
 
-/* CPUs that are online, neither isolated nor nohz_full, of which one has to stay; to be freed. */
+/* The general CPUs (online, not isolated, not nohz_full), of which one has to stay; to be freed. */
 static cpu_set_t *general_cpus(struct cpubolt *machine)
 {
 	cpu_set_t *cpus = set_new(machine, CPUBOLT_ONLINE);

@@ -8,7 +8,7 @@
 /** bench_choose() - add the CPUs that are measured without --cpus to @cpus: @most or fewer */
 void bench_choose(struct cpubolt *machine, unsigned int most, cpu_set_t *cpus);
 
-/** bench_drop_unusable() - for "all": remove CPUs that are offline or have to stay from @cpus */
+/** bench_drop_unusable() - for "all": remove from @cpus those that are offline or have to stay */
 void bench_drop_unusable(struct cpubolt *machine, cpu_set_t *cpus);
 
 /**

@@ -112,7 +112,10 @@ static bool ask_cpu(struct bench_machine *machine)
 }
 #endif
 
-/* A cloud's machine that has no hypervisor has a product name such as "c5.metal". */
+/*
+ * A cloud's machine without a hypervisor has a product name such as "c5.metal", and the vendor's
+ * name that the cloud's guests have, too.
+ */
 static bool ask_firmware(const struct invocation *call, struct bench_machine *machine)
 {
 	char vendor[64] = "", product[64] = "", board[64] = "";

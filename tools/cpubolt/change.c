@@ -256,7 +256,10 @@ static int check_tasks(struct change *change)
 	return found && !change->force ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* CPUs of bolt/irq_keep stay online while Bolt is enabled; only root can read the list. */
+/*
+ * CPUs of bolt/irq_keep cannot go offline while Bolt is enabled. Only root can read the list: a dry
+ * run of another user does not refuse these CPUs.
+ */
 static bool check_irq_keep(struct change *change)
 {
 	cpu_set_t *kept = set_empty(change->machine);

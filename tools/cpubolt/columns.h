@@ -17,7 +17,7 @@ struct facts {
 	bool topology_known;
 };
 
-/** What a row is about, and how the table is printed */
+/** What a value in the table is about, and how the table is printed */
 struct cell {
 	unsigned int cpu;		/* the first CPU of the row */
 	const cpu_set_t *cpus;		/* all CPUs of the row */
@@ -28,8 +28,8 @@ enum column_kind {
 	COLUMN_TEXT,
 	COLUMN_NUMBER,
 	COLUMN_BOOLEAN,		/* prints a word if true, nothing if false */
-	COLUMN_GROUP_LIST,	/* speaks of all CPUs of the row */
-	COLUMN_GROUP_NUMBER,
+	COLUMN_GROUP_LIST,	/* the list of all CPUs of the row */
+	COLUMN_GROUP_NUMBER,	/* a number about all CPUs of the row */
 };
 
 /** A column; value() leaves @text empty if nothing is known */

@@ -52,7 +52,7 @@ static int print_json(const struct findings *findings)
 	return EXIT_DONE;
 }
 
-/* Prints @mark, which begins at TEXT_COLUMN, and behind @mark the lines of @text. */
+/* Prints @mark, which begins at TEXT_COLUMN, and behind @mark the words of @text, wrapped. */
 static void print_wrapped(const char *mark, const char *text)
 {
 	unsigned int indent = TEXT_COLUMN + strlen(mark), column = indent;

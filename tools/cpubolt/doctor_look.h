@@ -16,7 +16,7 @@ struct finding {
 	enum finding_kind status;
 	const char *check;	/* a constant, 13 characters at most */
 	char *found;
-	char *advice;		/* what to do, NULL if there is nothing */
+	char *advice;		/* what to do; NULL if there is no advice */
 };
 
 struct findings {
@@ -24,7 +24,10 @@ struct findings {
 	size_t count;
 };
 
-/** doctor_look() - make all checks; the machine has to be open */
+/**
+ * doctor_look() - make all checks, and add to @findings what they find
+ * @call: invocation_open() has opened its machine
+ */
 void doctor_look(struct invocation *call, struct findings *findings);
 
 /** finding_status() - "ok", "note" or "todo": a constant */

@@ -46,10 +46,10 @@ void energy_meters_close(struct energy_meters *meters);
 int energy_meters_read(const struct energy_meters *meters, struct energy_reading *reading);
 
 /**
- * energy_watts() - power on average between two readings
+ * energy_watts() - watts of all meters together, on average between two readings
  *
  * A counter may have begun anew once between the readings. A battery reports its power at each
- * reading; of the two powers, the function returns the average.
+ * reading; the average of these two powers counts.
  */
 double energy_watts(const struct energy_meters *meters, const struct energy_reading *before,
 		    const struct energy_reading *after);

@@ -198,7 +198,7 @@ static bool take_number(const char **place, double *value)
 	const char *digits = *place + (**place == '-');
 	char *end;
 
-	/* strtod() takes blanks, "nan" and hexadecimal numbers, too. */
+	/* Refuses what strtod() would take as well: blanks, "nan" and hexadecimal numbers. */
 	if (!isdigit((unsigned char)*digits) || tolower((unsigned char)digits[1]) == 'x')
 		return false;
 	*value = strtod(*place, &end);
@@ -220,7 +220,10 @@ static bool take_quantity(const char *text, struct quantity *quantity)
 	if (strncmp(text, " (", 2))
 		return false;
 	text += 2;
-	/* strtod() would take the first of the two dots for a decimal point, as in "90." */
+	/*
+	 * LOW is copied without the dots: strtod() would take the first dot for a decimal point, as
+	 * in "90."
+	 */
 	dots = strstr(text, "..");
 	if (!dots || (size_t)(dots - text) >= sizeof(low))
 		return false;
@@ -253,8 +256,8 @@ static int take_value(struct parsing *parsing, const struct key *key, const char
 		return wrong(parsing, "%s = %.40s: a whole number without a range is wanted",
 			     key->name, text);
 	/*
-	 * A number that decides when CPUs are settled has no range: a range is for numbers that
-	 * only change how much time or power something takes.
+	 * A number that decides when CPUs are settled must not have a range, because
+	 * energy_saving() puts numbers at the ends of their ranges without playing the trace again.
 	 */
 	if ((key->flags & FIXED) && taken.low != taken.high)
 		return wrong(parsing, "%s = %.40s: a number without a range is wanted", key->name,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A model of the power that a machine takes. The files of a model have sections, keys and numbers,
- * which cpubolt-energy(1) lists.
+ * A model of the power that a machine takes. cpubolt-energy(1) lists the sections of the files of a
+ * model, and the keys of each section.
  *
  * A number may have a range, in which the true value may be: "97 (90..104)". Results are computed
- * with the number, and the ranges of results with the ends of the range.
+ * with the numbers, and the ranges of results with one number after the other at the ends of its
+ * range.
  */
 #ifndef ENERGY_MODEL_H
 #define ENERGY_MODEL_H
@@ -23,8 +24,8 @@
 /** A number of a model */
 struct quantity {
 	double value, low, high;
-	unsigned int line;		/* line of the file; 0 if the number is not there */
-	const char *file;		/* name of the file, which belongs to the model */
+	unsigned int line;		/* line of the file; 1: option; 0: there is no number */
+	const char *file;		/* name of the file, owned by the model; NULL: option */
 };
 
 /** An idle state of a CPU; its power is what the CPU takes more than in the deepest idle state */
@@ -51,7 +52,7 @@ struct energy_sleep {
 struct energy_requests {
 	struct quantity off_ms, off_more_ms;	/* first CPU that goes, and each further CPU */
 	struct quantity on_ms, on_more_ms;	/* first CPU that comes, and each further CPU */
-	struct quantity off_busy, on_busy;	/* CPUs that are kept busy by a request */
+	struct quantity off_busy, on_busy;	/* how many CPUs a request keeps busy */
 	struct quantity settle_after_ms;	/* how long a CPU that went stays parked */
 	struct quantity parks_warm;		/* 1: a parked CPU takes the power "warm" */
 	struct quantity settle_ms;		/* how long settling a CPU takes */

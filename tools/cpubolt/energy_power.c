@@ -127,9 +127,9 @@ double energy_of_requests(const struct energy_model *model, enum energy_kind kin
 
 /* The time and energy of CPUs that go and come once. */
 struct round {
-	double off, settle_after;	/* seconds */
-	double before, warm, cold;	/* milliwatts */
-	double cost, settled_cost;	/* millijoules of the requests, and of settling */
+	double off, settle_after;	/* seconds: of the offline request, and parked */
+	double before, warm, cold;	/* milliwatts: CPUs online, parked, and settled */
+	double cost, settled_cost;	/* millijoules: of the requests, and more if settled */
 };
 
 static struct round round_of(const struct energy_model *model, const struct energy_leave *leave)
@@ -185,7 +185,7 @@ double energy_break_even(const struct energy_model *model, const struct energy_l
 	double less = round.before - round.cold, warm_less = round.before - round.warm;
 	double settle_after = round.settle_after, spent = round.cost;
 
-	/* A difference of less than a billionth is taken for a rounding error. */
+	/* A difference of a billionth of the power, or less, is taken for a rounding error. */
 	if (less <= round.before * 1e-9)
 		return -1;
 	if (!isfinite(settle_after))

@@ -34,7 +34,7 @@ struct energy_requested {
 	unsigned long came_settled;	/* CPUs that came after they were settled */
 };
 
-/** energy_of_requests() - millijoules of requests, beyond what the CPUs take anyhow */
+/** energy_of_requests() - millijoules of requests and settling, beyond what CPUs take anyhow */
 double energy_of_requests(const struct energy_model *model, enum energy_kind kind,
 			  const struct energy_requested *requested);
 

@@ -81,7 +81,10 @@ static struct energy_load step_load(const struct walk *walk, const struct play_s
 	return load;
 }
 
-/* CPUs that go take as much power as before, until their request has ended. */
+/*
+ * If a package has fewer CPUs online after the request, the power of the package stays as before
+ * for the time in which CPUs go.
+ */
 static void count_request(struct walk *walk, const struct play_step *step)
 {
 	struct energy_requested *requested = &walk->run->requested;

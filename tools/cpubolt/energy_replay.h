@@ -29,7 +29,7 @@ struct energy_run {
 	enum energy_kind kind;
 	struct energy_requested requested;
 	unsigned int package;		/* CPUs of each package */
-	double *seconds;		/* of all packages: [online][warm][thousandths busy] */
+	double *seconds;		/* of all packages: [CPUs online][CPUs warm][1/1000 busy] */
 };
 
 /**
@@ -51,8 +51,9 @@ double energy_spent(const struct energy_model *model, const struct energy_run *r
 /** What a way saves, and how uncertain this figure is */
 struct energy_saving {
 	double value;			/* share of what the machine takes without hotplug */
-	double low, high;		/* with one number of the model at an end of its range */
-	char most[64];			/* the input that changes the result most; "" if none does */
+	/* least and greatest @value, with one number after the other at the ends of its range */
+	double low, high;
+	char most[64];			/* the number that changes @value most; "" if none does */
 };
 
 /**

@@ -57,7 +57,10 @@ static struct break_even break_even(struct energy_model *model, const struct ene
 	return found;
 }
 
-/* Chooses how many CPUs go: one, all but one of a package, or one package if there are several. */
+/*
+ * Chooses by @number how many CPUs go: one, all but one of a package, or, if there are several
+ * packages, all CPUs of a package. Returns false after the last choice.
+ */
 static bool leave_number(const struct energy_model *model, unsigned int number,
 			 struct energy_leave *leave)
 {

@@ -49,8 +49,8 @@ static int read_mask(const struct cpubolt *machine, const char *text, cpu_set_t 
 }
 
 /*
- * CPUs on which irqbalance puts interrupts; NULL if no list of CPUs that irqbalance avoids can be
- * read.
+ * The CPUs online on which irqbalance puts interrupts; NULL if its environment names no CPUs to
+ * avoid, or if the environment or these CPUs cannot be read.
  */
 static cpu_set_t *balanced_cpus(const struct invocation *call, int pid)
 {

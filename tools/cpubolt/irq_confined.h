@@ -9,8 +9,8 @@
  * irqbalance_is_confined() - whether irqbalance puts interrupts on CPUs of @keep only
  * @pid: process of irqbalance
  *
- * The environment of the process names the CPUs that irqbalance avoids. Only root may read it, so
- * the answer for other users is false.
+ * The environment of the process names the CPUs that irqbalance avoids; if it names none, the
+ * answer is false. Only root may read the environment: for other users the answer is false, too.
  */
 bool irqbalance_is_confined(const struct invocation *call, int pid, const cpu_set_t *keep);
 

@@ -24,7 +24,7 @@ static int read_table(const struct invocation *call, struct irq_table *table)
 	return EXIT_DONE;
 }
 
-/* Seconds since boot, the time for which the machine slept included. */
+/* Seconds since boot, with the time for which the machine slept; 1 if that is not known. */
 static double uptime(const struct invocation *call)
 {
 	char *text = invocation_read(call, "/proc/uptime");
@@ -68,7 +68,10 @@ static int read_rates(const struct invocation *call, double seconds, struct irq_
 	code = read_table(call, &before);
 	if (code != EXIT_DONE)
 		return code;
-	/* Between the two readings of a count lie the wait and the time that one reading takes. */
+	/*
+	 * The clock starts after the first reading, and is read after the second: between the two
+	 * readings of a count lie the wait and the time that one reading takes.
+	 */
 	start = now();
 	wait_for(seconds);
 	code = read_table(call, &report->table);

@@ -77,7 +77,7 @@ static void read_line(const struct invocation *call, const char *line, cpu_set_t
 
 	if (sscanf(line, "%*d %7s %7s %llu %n", what, way, &ns, &list) != 3 || !list ||
 	    cpubolt_parse_list(call->machine, line + list, cpus, NULL))
-		return;		/* cpubolt has not written this line */
+		return;		/* an empty line, or not one of last_record() */
 	for_each_cpu(call->machine, cpu, cpus) {
 		last[cpu] = (struct last){
 			.ns = ns,

@@ -5,7 +5,8 @@
  * The subcommands online, offline and set write to /run/cpubolt/requests a line for
  * the CPUs that a request has brought online, and a line for those that it has taken
  * offline: "SECONDS online|offline batch|native NANOSECONDS CPULIST", SECONDS being
- * CLOCK_BOOTTIME. The oldest line comes first. A file of more than 64 KiB begins anew.
+ * CLOCK_BOOTTIME. The oldest line comes first. A file of more than 64 KiB is
+ * emptied before the next line.
  */
 #ifndef LAST_H
 #define LAST_H
@@ -21,7 +22,8 @@ struct last {
 
 /**
  * last_record() - remember a request
- * @cpus: the CPUs that the request has changed
+ * @online: whether @cpus came online; otherwise they went offline
+ * @cpus: the CPUs that the request has changed in this way
  *
  * This function reports no errors, because the request has been done, with or
  * without a record.

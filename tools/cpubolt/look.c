@@ -67,7 +67,7 @@ static char *read_task_file(struct search *search, int pid, int tid, const char 
 	return invocation_read(search->call, path);
 }
 
-/* Reads the CPUs of a task from procfs, which a recorded tree has, too. */
+/* Reads the CPUs of a task from procfs, or from the copy of procfs in a recorded tree (--root). */
 static bool read_allowed(struct search *search, int pid, int tid)
 {
 	static const char key[] = "\nCpus_allowed_list:\t";
@@ -278,7 +278,7 @@ static void each_process(struct search *search, int proc, int unused, int pid)
 	}
 	fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return;		/* the process has ended */
+		return;		/* the process has ended, or is hidden from this user */
 	walk_numbers(search, fd, pid, each_thread);
 	close(fd);
 }

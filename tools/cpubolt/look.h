@@ -20,7 +20,7 @@
 int look(struct invocation *call, const cpu_set_t *going, const cpu_set_t *after,
 	 void (*report)(const char *sentence));
 
-/** look_is_partial() - true if the look does not see tasks outside of a container */
+/** look_is_partial() - true if look() sees only tasks of the container in which cpubolt runs */
 bool look_is_partial(const struct invocation *call);
 
 #endif /* LOOK_H */

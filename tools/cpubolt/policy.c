@@ -15,7 +15,7 @@
 #include "command.h"
 
 #define WAIT_MS		5000
-#define LEASE_WAIT_MS	60000	/* the daemon answers when it has made the request for the CPUs */
+#define LEASE_WAIT_MS	60000	/* the daemon answers only after its request for the CPUs */
 #define ANSWER_SIZE	(256 * 1024)
 
 static const struct help help = {

@@ -6,9 +6,9 @@
 #include "command.h"
 
 enum smt_choice {
-	SMT_ANY,
-	SMT_OFF,		/* one CPU of each core */
-	SMT_ON,			/* all CPUs of each core */
+	SMT_ANY,		/* no option --smt */
+	SMT_OFF,		/* one CPU of each core is to be online */
+	SMT_ON,			/* all CPUs of each core are to be online */
 };
 
 /** What the user has said; NULL or 0 where the user has said nothing */

@@ -16,7 +16,7 @@ static inline unsigned int set_limit(const struct cpubolt *machine)
 	return cpubolt_set_size(machine) * 8;
 }
 
-/** next_cpu() - the first member of @set from @cpu on, or set_limit() */
+/** next_cpu() - the first member of @set from @cpu on; set_limit() if there is none */
 unsigned int next_cpu(const struct cpubolt *machine, unsigned int cpu, const cpu_set_t *set);
 
 static inline unsigned int set_count(const struct cpubolt *machine, const cpu_set_t *set)

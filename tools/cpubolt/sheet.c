@@ -30,7 +30,7 @@ static bool add_column(struct sheet *sheet, size_t i)
 		return false;
 	scols_column_set_json_type(made, column->json);
 	if (column->flags & SCOLS_FL_WRAP) {
-		/* Text may have newlines of its own. */
+		/* Newlines in a text are kept: libsmartcols breaks the text there. */
 		scols_column_set_safechars(made, "\n");
 		scols_column_set_wrapfunc(made, scols_wrapnl_chunksize, scols_wrapnl_nextchunk,
 					  NULL);

@@ -13,7 +13,7 @@ struct sheet_column {
 	const char *help;	/* what the column says, for --help */
 	int flags;		/* SCOLS_FL_* */
 	int json;		/* SCOLS_JSON_* */
-	bool shown;		/* whether the column is shown without --output */
+	bool shown;		/* shown without --output; JSON then has all columns */
 };
 
 /** A table that is being filled */

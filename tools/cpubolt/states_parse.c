@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads the files states and stats of /sys/kernel/debug/bolt. */
+/* Reads the files states and stats of Bolt in debugfs, and the kernel's own file of states. */
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -151,7 +151,7 @@ static int read_cell(struct state_row *row, enum column column, const char *word
 	return 0;
 }
 
-/* Reads "NAME (REASON)": the name of a driver's state may contain blanks. */
+/* Reads "NAME (REASON)". As the name of a driver's state may contain blanks, " (" ends a name. */
 static int read_name(struct state_row *row, const char *text, size_t length)
 {
 	const char *open = memmem(text, length, " (", 2);

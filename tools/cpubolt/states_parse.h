@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The files states and stats of /sys/kernel/debug/bolt, as the kernel prints them. */
+/*
+ * The files states and stats of /sys/kernel/debug/bolt, and /sys/devices/system/cpu/hotplug/states,
+ * as the kernel prints them.
+ */
 #ifndef STATES_PARSE_H
 #define STATES_PARSE_H
 
@@ -30,7 +33,8 @@ struct state_row {
  * @rows: where the rows are stored, in the order of the file; free them with
  *	  states_free()
  * @count: how many rows
- * @line: with -EINVAL, number of the line that was not understood, from 1; may be NULL
+ * @line: with -EINVAL, number of the line that was not understood, from 1, or 0 if @text is empty;
+ *	  may be NULL
  *
  * Return: 0, -EINVAL if @text is not the text of such a file, -ENOMEM.
  */
@@ -62,7 +66,7 @@ int states_find(const struct state_row *rows, size_t count, const char *what,
  * stats_value() - value of a key in the file stats
  * @text: contents of the file, with a line "KEY VALUE" for each key
  *
- * Return: the value, to be freed with free(), or NULL if @text has no such key.
+ * Return: the value, to be freed with free(), or NULL if @text has no such key or memory is short.
  */
 char *stats_value(const char *text, const char *key);
 

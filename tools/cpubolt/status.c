@@ -10,7 +10,7 @@
 #include "sets.h"
 #include "table.h"
 
-/* The summary leaves longer lists of CPUs to the table. */
+/* In characters: the summary leaves longer lists of CPUs to the table. */
 #define LONGEST_LIST	30
 
 static const struct help help = {
@@ -278,7 +278,7 @@ static cpu_set_t *cpus_in_state(struct status *status, enum cpubolt_state state)
 	return cpus;
 }
 
-/* Prints " (6-7)", if the list is short enough for a summary. */
+/* Prints " (6-7)", unless the list is empty, or too long for a summary. */
 static void print_short_list(struct status *status, const cpu_set_t *cpus)
 {
 	char *list = set_text(status->machine, cpus);

@@ -33,7 +33,7 @@ static bool one_row_a_cpu(const struct table *table)
 	return true;
 }
 
-/* Makes a text of what the CPUs of one row have in common, to be freed. */
+/* Makes a text, to be freed, of what @cpu has in common with the other CPUs of its row. */
 static char *make_key(const struct table *table, struct facts *facts, unsigned int cpu)
 {
 	struct cell cell = { .cpu = cpu, .for_people = true };

@@ -6,11 +6,14 @@
 #include "columns.h"
 
 enum table_style {
-	/* One row for CPUs that are equal in all columns but CPUS, COUNT and CORES */
+	/*
+	 * One row for all CPUs that are equal in the columns other than CPUS, COUNT and CORES; one
+	 * row a CPU if the table has none of these three columns
+	 */
 	TABLE_GROUPED,
 	TABLE_EXTENDED,		/* one row a CPU */
 	TABLE_PARSABLE,		/* one row a CPU, commas between columns */
-	TABLE_JSON,
+	TABLE_JSON,		/* rows as in TABLE_GROUPED, each of them an object */
 };
 
 /** A table: the columns and CPUs that it shows, and its style */
@@ -18,7 +21,7 @@ struct table {
 	enum table_style style;
 	const struct column *columns[32];
 	unsigned int count;		/* number of @columns */
-	/* Leave out columns that are empty in all rows; for TABLE_GROUPED and TABLE_EXTENDED only */
+	/* Leave out columns that are empty in all rows; ignored by TABLE_PARSABLE and TABLE_JSON */
 	bool drop_empty;
 	const cpu_set_t *cpus;
 };

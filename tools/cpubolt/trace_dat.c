@@ -78,7 +78,7 @@ static void put_format(FILE *out, const char *system, const char *event)
 	free(path);
 }
 
-/* tracefs_system_events() lists directories only, not files such as "enable". */
+/* Of a system tracefs_system_events() lists the events, which are directories, not its files. */
 static void put_formats(FILE *out, const char *system)
 {
 	char **events = tracefs_system_events(NULL, system);
@@ -289,7 +289,7 @@ int trace_dat_read(const char *path, struct trace_events *events)
 	return error;
 }
 
-/* In the child: send all events, and end with an errno as status. */
+/* In the child: send all events, and end with the status 0, or an errno after an error. */
 static void send_events(const char *path, int to)
 {
 	static const struct rlimit no_core;

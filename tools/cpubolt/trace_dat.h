@@ -13,9 +13,9 @@
  * @cpus: all CPU numbers of the machine are smaller
  * @systems: names of the event systems whose formats are written, ended by NULL
  *
- * The file has version 6 of the format, see trace-cmd.dat.v6(5). libtracecmd does
- * not write the file, as programs can only read such files with it. Afterwards the
- * buffers of @instance are empty.
+ * The file has version 6 of the format, see trace-cmd.dat.v6(5). The function does not
+ * use libtracecmd, because that library lets programs read such files, but not write them.
+ * Afterwards the buffers of @instance are empty.
  *
  * Return: 0 or a negative errno.
  */
@@ -26,14 +26,16 @@ int trace_dat_write(int fd, struct tracefs_instance *instance, unsigned int cpus
  * trace_dat_read() - read the events of the file @path, by libtracecmd
  * @events: is overwritten; free it with trace_free()
  *
- * Return: 0, -EINVAL if the file is no file of trace-cmd or has a malformed event, -ENOMEM.
+ * Return: 0, -EINVAL if the file cannot be opened, is no file of trace-cmd, or has a malformed
+ * event, -ENOMEM.
  */
 int trace_dat_read(const char *path, struct trace_events *events);
 
 /**
  * trace_dat_read_foreign() - as trace_dat_read(), for a file that may be damaged
  *
- * A child process reads the file, as libtracecmd may crash.
+ * A child process reads the file, because libtracecmd may crash on such a file; the result is
+ * -EINVAL then. Further errors are those of pipe2(2) and fork(2).
  */
 int trace_dat_read_foreign(const char *path, struct trace_events *events);
 

@@ -68,7 +68,7 @@ const struct trace_event *trace_exit_of(const struct trace_events *events, size_
 	return NULL;
 }
 
-/* Finds the decimal number after @key in "key=value key=value". @sign: it may be negative */
+/* Finds the decimal number after @key in "key=value key=value"; with @sign it may be negative. */
 static bool find_number(const char *text, const char *key, bool sign, long long *value)
 {
 	const char *place = strstr(text, key);
@@ -236,7 +236,8 @@ static const char *read_time(const char *text, unsigned long long *ns)
 /*
  * Returns where the event's name begins in a line such as
  * "   cpuhp/3-31   [003] .N...   1.236235: cpuhp_exit: ...".
- * The name of a task may contain blanks and brackets.
+ * The name of a task may contain blanks and brackets, so each "[" is tried until the number of a
+ * CPU and a time follow.
  */
 static const char *read_head(const char *line, unsigned long long *ns)
 {

@@ -30,7 +30,7 @@ struct trace_event {
 	unsigned int cpu;		/* CPU that comes or goes; the first CPU of a batch */
 	int state;			/* number of the hotplug state */
 	int error;			/* error of a callback or of a batch */
-	unsigned int up, down;		/* CPUs of a batch */
+	unsigned int up, down;		/* how many CPUs of a batch were to come, and to go */
 	char name[48];			/* name of a callback or phase, or the request in words */
 };
 
@@ -70,7 +70,10 @@ int trace_add(struct trace_events *events, const struct trace_event *event);
 /** trace_sort() - sort @events by time; events of the same time keep their order */
 void trace_sort(struct trace_events *events);
 
-/** trace_start_of() - when @event, of a phase or a batch that has ended, began: ns */
+/**
+ * trace_start_of() - when a phase or a batch began, in ns by the trace's clock
+ * @event: the event of kind TRACE_PHASE or TRACE_BATCH with which the phase or batch ended
+ */
 unsigned long long trace_start_of(const struct trace_event *event);
 
 /**

@@ -10,7 +10,7 @@ struct trace_session;
 /**
  * trace_session_open() - make the instance, and switch events on
  * @session: where the session is stored; close it with trace_session_close()
- * @bolt: whether the events of Bolt are recorded, beside those of cpuhp
+ * @bolt: whether the events of Bolt, if the kernel has any, are recorded beside those of cpuhp
  * @changing: how many CPUs the request may change, for the size of the buffers
  * @cpus: all CPU numbers of the machine are smaller
  *

@@ -51,7 +51,7 @@ static bool is(const char *text, size_t length, const char *wanted)
 /** The parts of a rule that decide whether it changes CPUs, and when */
 struct sayings {
 	bool cpu, not_cpu, other, sets, online, add, other_action, not_add;
-	bool narrow;			/* says more than ACTION, GOTO, LABEL and "online" */
+	bool narrow;			/* has terms beside ACTION, GOTO, LABEL, ATTR{online}= */
 	struct term jump, label;	/* GOTO and LABEL; without a value if the rule has none */
 };
 
@@ -141,7 +141,7 @@ static struct sayings read_rule(const char *text)
 	return says;
 }
 
-/* Returns a line with the lines that continue it, to be freed; *@lines is their number. */
+/* Returns a line joined with the *@lines - 1 lines that continue it, to be freed. */
 static char *next_line(const char **text, size_t *lines)
 {
 	size_t length = 0, size = strlen(*text);

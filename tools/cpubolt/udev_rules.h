@@ -21,8 +21,8 @@ struct udev_rule {
  * A rule is for CPUs if it says SUBSYSTEM=="cpu", or if it names no other SUBSYSTEM and
  * stands between SUBSYSTEM!="cpu" with a GOTO and the label of this GOTO. A rule applies
  * to events "add" only, as at boot and when a CPU is plugged in, if it says ACTION=="add",
- * or stands between ACTION!="add" with a GOTO and the label of this GOTO. Other jumps are
- * not followed. Programs that a rule runs are not looked into.
+ * or stands between a GOTO whose only condition is ACTION!="add" and the label of this GOTO.
+ * Other jumps are not followed. Programs that a rule runs are not looked into.
  */
 void udev_parse(const char *text, void (*found)(const struct udev_rule *rule, void *data),
 		void *data);

@@ -12,8 +12,9 @@
 /*
  * States of a group that take less than a 100th of the request share a line, unless all states are
  * to be shown; a state with an error has its own line. A group is a phase or, without Bolt, a CPU.
- * The time of a group without callbacks gets a line if that time is a 20th of the request or more,
- * and so does the time before the first group, and after the last.
+ * If callbacks ran in a group, the time of the group in which none ran gets a line, provided that
+ * this time is a 20th of the request or more; so does the time before the first group, and that
+ * after the last.
  */
 #define SHORT_PART	100
 #define GAP_PART	20
@@ -102,7 +103,7 @@ struct group {
 	unsigned int cpu;
 };
 
-/* The row of @enter's state in the last group, whose states begin at row @first; or a new row. */
+/* The row of @enter's state in the last group, whose states begin at @first; else a new row. */
 static struct waterfall_row *state_row(struct waterfall *waterfall, size_t first,
 				       const struct trace_event *enter)
 {
@@ -325,7 +326,7 @@ static void print_row(const struct waterfall *waterfall, const struct waterfall_
 		snprintf(end, sizeof(end), " (%d)", row->error);
 	else if (!row->group && row->count > 1)
 		snprintf(end, sizeof(end), " x%zu", row->count);
-	/* A long name is cut; the columns after the name are not. */
+	/* A long name is cut; the error or the count behind the name is not. */
 	snprintf(text, sizeof(text), "%s%.*s%s", indent,
 		 (int)(NAME_WIDTH - strlen(indent) - strlen(end)), name ?: row->name, end);
 	print_line(look, waterfall->total, text, row->group ? '=' : '#', row->spans, row->count,

@@ -16,13 +16,15 @@
 /** What cpuboltd does where irqbalance runs */
 enum beside_irqbalance {
 	IRQBALANCE_YIELD,	/* cpuboltd leaves interrupts alone */
-	IRQBALANCE_BAN,		/* irqbalance is told to leave movable interrupts alone */
+	/* irqbalance is told to leave movable interrupts alone; if that fails, as YIELD */
+	IRQBALANCE_BAN,
 };
 
 /** Section [interrupts] */
 struct interrupt_settings {
 	bool enabled;
-	unsigned int busy;		/* an interrupt is busy that occurs so often a second */
+	/* An interrupt that occurs at least so often a second becomes busy, see irq_busy() */
+	unsigned int busy;
 	unsigned int dwell_s;
 	unsigned int per_minute;
 	enum beside_irqbalance irqbalance;
@@ -45,7 +47,7 @@ struct config {
 int config_init(const struct machine *machine, struct config *config);
 
 /**
- * config_read() - read a file and its drop-ins into @config
+ * config_read() - read a file FILE, and the files *.conf of the folder FILE.d, into @config
  * @file: a file that exists; or NULL for CONFIG_FILE, which need not exist
  * @error: a message if -EINVAL is returned, "FILE:LINE: ..." if a line is wrong; to be freed
  *
@@ -64,7 +66,7 @@ int config_read(const struct machine *machine, const char *file, struct config *
 int config_parse(const struct machine *machine, const char *name, const char *text, size_t length,
 		 struct config *config, char **error);
 
-/** config_check() - refuse values that contradict each other */
+/** config_check() - refuse values that contradict each other; errors and @error as config_read() */
 int config_check(const struct machine *machine, const struct config *config, char **error);
 
 void config_free(struct config *config);

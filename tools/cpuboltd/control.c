@@ -81,7 +81,10 @@ static char *do_switch(struct daemon *daemon, const char *name)
 	return okay(field("the policy is now \"%s\"\n", policy->name));
 }
 
-/* The CPUs come at once, not after the interval: the answer says which CPUs are still offline. */
+/*
+ * Brings the CPUs at once, not after the interval, so that the answer can say which CPUs are still
+ * offline.
+ */
 static char *carry_out_lease(struct daemon *daemon, int id, const cpu_set_t *cpus,
 			     const char *list, unsigned long seconds)
 {
@@ -91,7 +94,10 @@ static char *carry_out_lease(struct daemon *daemon, int id, const cpu_set_t *cpu
 	if (!offline)
 		return NULL;
 	if (daemon->timer) {
-		/* An error is handled in the interval that begins now, if it occurs again. */
+		/*
+		 * An error is not handled here, but in the round that the timer now starts, if the
+		 * error occurs again.
+		 */
 		daemon_round(daemon);
 		sd_event_source_set_time(daemon->timer, 0);
 	}

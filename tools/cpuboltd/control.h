@@ -2,11 +2,12 @@
 /*
  * How "cpubolt policy" and cpuboltd talk: a datagram with a request, a datagram with an answer
  *
- *	status			all about the daemon
+ *	status			what the daemon does, and why
  *	explain CPU		why the CPU is online or offline
- *	switch POLICY		use this policy until the daemon ends; root only
- *	lease CPULIST SECONDS	these CPUs are online for so long; root only
- *	release ID		end a lease; root only
+ *	switch POLICY		use this policy until the next switch, or until the daemon ends;
+ *				root only
+ *	lease CPULIST SECONDS	the floor has these CPUs for so long; root only
+ *	release ID		end the lease that has this ID; root only
  *
  * An answer begins with "ok " or "error ".
  */

@@ -22,7 +22,7 @@
 
 #define RUN_FOLDER	"/run/cpubolt"
 #define LOCK_FILE	RUN_FOLDER "/cpuboltd.lock"
-#define NEEDS_US	10000000	/* from one renew_needs() to the next */
+#define NEEDS_US	10000000	/* from one search of renew_needs() to the next */
 #define MOST_BUSY	3		/* refusals in a row after which a CPU counts as at fault */
 
 uint64_t daemon_now_us(void)
@@ -77,8 +77,10 @@ static void on_foreign(void *data, unsigned int cpu, bool online, bool taken)
 }
 
 /*
- * The daemon leaves alone the CPUs of floor_alone(), CPUs that other programs have taken, and CPUs
- * that failed or that another program has brought back lately.
+ * Finds which CPUs are usable, and which of these are the floor. The daemon leaves alone the CPUs
+ * of floor_alone(), CPUs that other programs have taken and, as long as owner_waits() says so, CPUs
+ * that failed in a request or that another program has brought back: while such a CPU is online,
+ * the floor has the CPU; while the CPU is offline, the CPU is not usable.
  */
 static int find_usable(struct daemon *daemon)
 {
@@ -165,12 +167,13 @@ static bool is_in_irq_keep(struct daemon *daemon, int cpu)
 }
 
 /*
- * Tells whether the CPU that @result names is at fault: always, unless bring_is_busy(). While CPU
- * hotplug is disabled for a moment, as while a driver probes a PCI device, the error is EBUSY, and
- * the kernel names the first CPU of the request. Bolt's "admission" of a CPU that comes fails with
- * EBUSY for no other reason, so the CPU is not at fault. A CPU that does not go is at fault if
- * irq_keep lists the CPU. In all other cases of bring_is_busy() a CPU counts as at fault when the
- * kernel has named the CPU MOST_BUSY times in a row.
+ * Tells whether the CPU that @result names is at fault: always, unless bring_is_busy() is true of
+ * @result. While CPU hotplug is disabled for a moment, as while a driver probes a PCI device, the
+ * error is EBUSY, and the CPU that is named is not at fault. Bolt's "admission" of a CPU that comes
+ * fails with EBUSY for no other reason, so this CPU never is at fault. If Bolt's "admission" of a
+ * CPU that is to go fails with EBUSY, and irq_keep lists the CPU, the CPU is at fault. In all other
+ * cases of bring_is_busy() a CPU counts as at fault each MOST_BUSY-th time in a row that the CPU is
+ * named.
  */
 static bool is_at_fault(struct daemon *daemon, enum cpubolt_op op,
 			const struct cpubolt_result *result)
@@ -202,9 +205,10 @@ static void yield_to_failure(struct daemon *daemon, enum cpubolt_op op,
 }
 
 /*
- * Writes the CPUs taken so far, by this daemon or an earlier one, and the CPUs of @going to the
- * file /run/cpubolt/cpuboltd, or removes the file if there are no such CPUs. The CPUs of @going are
- * written before the request: "--restore" finds these if the daemon is killed in the request.
+ * Writes the CPUs that this daemon or an earlier one has taken and that are still offline, and the
+ * CPUs of @going, to the file /run/cpubolt/cpuboltd, or removes the file if there are no such CPUs.
+ * The CPUs of @going are written before the request: "--restore" finds these if the daemon is
+ * killed in the request.
  */
 static int save(struct daemon *daemon, const cpu_set_t *going)
 {
@@ -219,8 +223,9 @@ static int save(struct daemon *daemon, const cpu_set_t *going)
 }
 
 /*
- * If the file cannot be written, the daemon goes on with the old file: at worst "--restore" brings
- * CPUs back that another program has taken since.
+ * Empties "going", and writes the file as save() does. If the file cannot be written, the daemon
+ * goes on with the old file: at worst "--restore" brings CPUs back that another program has taken
+ * since.
  */
 static void save_taken(struct daemon *daemon)
 {
@@ -233,9 +238,9 @@ static void save_taken(struct daemon *daemon)
 }
 
 /*
- * Another program may have changed CPUs since the daemon has looked. Then no CPU goes in this
- * interval, because it is not known which tasks need the CPUs that are online now: save_taken()
- * empties "going". A CPU comes only if it still is one that the daemon has taken.
+ * Another program may have changed CPUs since the daemon has looked. If so, no CPU goes in this
+ * interval, because it is not known which tasks need the CPUs that are online now (save_taken()
+ * empties "going"), and a CPU comes only if it still is one that the daemon has taken.
  */
 static int look_again(struct daemon *daemon)
 {
@@ -258,7 +263,7 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 	int err = cpubolt_request(daemon->machine->handle, op, cpus,
 				  online ? CPUBOLT_KEEP_CHANGES : 0, result);
 
-	/* A request that did not get to the kernel took no time, and is not counted. */
+	/* A request with CPUBOLT_WAY_NONE did not get to the kernel, and is not counted. */
 	if (result->way != CPUBOLT_WAY_NONE)
 		metrics_count(daemon, result->ns);
 	say_request(daemon, op, cpus, result);
@@ -266,7 +271,7 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 		yield_to_failure(daemon, op, result);
 	else
 		daemon->busy_times = 0;
-	/* A request that has failed may leave CPUs offline, if it could not be undone. */
+	/* If a request has failed, and could not be undone, some of its CPUs may be offline. */
 	if (!err || !online)
 		remember(daemon, cpus);
 	if (!err || online)
@@ -278,8 +283,8 @@ static int ask_once(struct daemon *daemon, enum cpubolt_op op, const cpu_set_t *
 }
 
 /*
- * @cpus is daemon->going or daemon->coming. If a CPU that is at fault does not come, asks again
- * without that CPU.
+ * @cpus is daemon->going or daemon->coming, as look_again() changes these sets. If a CPU that is at
+ * fault does not come, asks again without that CPU.
  */
 static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 {
@@ -298,7 +303,7 @@ static int ask(struct daemon *daemon, enum cpubolt_op op, cpu_set_t *cpus)
 		    !owner_waits(&daemon->owner, failed, daemon->now_us))
 			break;
 		CPU_CLR_S(failed, daemon->machine->size, cpus);
-		/* Without Bolt some CPUs have come, and are not asked for again. */
+		/* Without Bolt other CPUs may have come: these are not asked for again. */
 		remove_from(daemon, cpus, daemon->owner.online);
 	}
 	return err;
@@ -358,7 +363,10 @@ static int carry_out(struct daemon *daemon)
 	if (!is_empty(daemon, daemon->going)) {
 		err = save(daemon, daemon->going);
 		if (err) {
-			/* Without the file no CPU may go: after a crash, no CPU would come back. */
+			/*
+			 * Without the file no CPU may go: if the daemon were killed, no CPU would
+			 * come back.
+			 */
 			say(LOG_ERR, "cannot write " RUN_FOLDER "/cpuboltd: %s", strerror(-err));
 			daemon->stay_until_us = daemon->now_us +
 						daemon->config->backoff_s * 1000000ULL;
@@ -717,7 +725,7 @@ int daemon_begin(struct daemon *daemon)
 	if (err)
 		return err;
 	memcpy(daemon->before, daemon->owner.online, daemon->machine->size);
-	/* save() keeps CPUs that were not put back in the file, for restore() at the end. */
+	/* CPUs that did not come back: save() keeps these in the file, for restore() at the end. */
 	if (!daemon->dry_run)
 		state_load(daemon->machine, daemon->left);
 	listen_to_events(daemon);
@@ -825,7 +833,10 @@ int run_restore(struct machine *machine, const cpu_set_t *deny)
 	return code;
 }
 
-/* The metrics file outlives the daemon: CPUs and affinities that were put back no longer count. */
+/*
+ * The metrics file outlives the daemon. So the last version counts no CPU as wanted or as one of
+ * the floor, and no longer counts CPUs and affinities that were put back as taken or moved.
+ */
 static void write_last_metrics(struct daemon *daemon)
 {
 	size_t size = daemon->machine->size;
@@ -857,9 +868,12 @@ static int run(struct daemon *daemon)
 	if (err < 0)
 		daemon->code = fail(EXIT_FAILED, "the event loop has failed: %s", strerror(-err));
 	sd_notify(0, "STOPPING=1");
-	/* Notes what other programs have changed since the last interval: that is not put back. */
 	if (!daemon->dry_run) {
-		/* Even if look() finds no change: another program may have removed the file. */
+		/*
+		 * look() notes what other programs have changed since the last interval, as
+		 * restore() must not put that back. The file of the CPUs taken is written even if
+		 * look() finds no change: another program may have removed the file.
+		 */
 		if (err >= 0 && !look(daemon))
 			save_taken(daemon);
 		restored = restore(daemon->machine, daemon->config->deny);
@@ -888,8 +902,8 @@ int run_daemon(struct machine *machine, struct config *config, bool dry_run,
 	if (lock < 0)
 		return refuse_lock(lock);
 	/*
-	 * A daemon that was killed may have left CPUs offline. A CPU that does not come now counts
-	 * as taken by another program, and is no reason not to start.
+	 * A daemon that was killed may have left CPUs offline, which come back here. A CPU that
+	 * does not come now counts as taken by another program, and is no reason not to start.
 	 */
 	restore(machine, config->deny);
 	code = run(&daemon);

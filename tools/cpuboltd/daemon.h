@@ -24,7 +24,7 @@ struct lease {
 
 /** What has happened since the daemon has started */
 struct tally {
-	unsigned long long came, went;		/* CPUs that came, CPUs that went */
+	unsigned long long came, went;		/* CPUs brought, and taken, by the daemon */
 	unsigned long long requests, errors;
 	unsigned long long foreign;		/* changes by other programs */
 	unsigned long long buckets[BUCKETS];	/* requests that took up to bounds[] of metrics.c */
@@ -50,8 +50,8 @@ struct daemon {
 	struct interrupts *interrupts;	/* NULL if the daemon moves no interrupts */
 	uint64_t needs_until_us;	/* when to look again which CPUs are needed */
 	/*
-	 * No CPU goes before this time, which is set when state_save() has failed, or when a
-	 * request has failed and the result names no CPU.
+	 * No CPU goes before this time, which is set when state_save() has failed before a request,
+	 * or when a request has failed and the result names no CPU.
 	 */
 	uint64_t stay_until_us;
 	int busy_cpu;			/* CPU that the last EBUSY of unknown cause named */
@@ -108,7 +108,7 @@ int lease_add(struct daemon *daemon, const cpu_set_t *cpus, unsigned int seconds
 /** lease_end() - end a lease before its time; false if no lease has that id */
 bool lease_end(struct daemon *daemon, unsigned int id);
 
-/** lease_expire() - end leases whose time has come, and add the CPUs of all other leases to @set */
+/** lease_expire() - end leases whose time is over, and add the CPUs of all other leases to @set */
 void lease_expire(struct daemon *daemon, cpu_set_t *set);
 
 /** lease_free() - end all leases */
@@ -119,7 +119,12 @@ void lease_free(struct daemon *daemon);
 /** metrics_count() - count one request that took @ns nanoseconds */
 void metrics_count(struct daemon *daemon, unsigned long long ns);
 
-/** metrics_write() - write the file config->metrics: at once if @now, else once in ten seconds */
+/**
+ * metrics_write() - write the file config->metrics
+ * @now: write the file even if the last write was less than ten seconds ago
+ *
+ * Nothing is written in a dry run. An error is logged, unless the last write had the same error.
+ */
 void metrics_write(struct daemon *daemon, bool now);
 
 /** metrics_text() - the text of the file config->metrics; to be freed; NULL if memory is short */

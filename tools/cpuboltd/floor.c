@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds the CPUs that machine and configuration keep online (the floor) or leave alone */
+/* Finds the CPUs that have to be online (the floor), and the CPUs that the daemon leaves alone */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,11 +2,11 @@
 /*
  * Measures interrupts, and writes the affinities that irq_plan() asks for
  *
- * An interrupt whose affinity another program sets after the daemon has moved the interrupt is left
- * alone from then on, as long as /proc/interrupts has a row of the interrupt. The daemon leaves all
- * interrupts alone while Bolt's file irq_keep lists CPUs, also if Bolt is disabled, while
- * irqbalance runs and is not told to leave interrupts alone, and while /proc/interrupts cannot be
- * read.
+ * If another program sets the affinity of an interrupt after the daemon has moved the interrupt,
+ * the daemon leaves the interrupt alone from then on, as long as /proc/interrupts has a row of the
+ * interrupt. The daemon leaves all interrupts alone while Bolt's file irq_keep lists CPUs (even if
+ * Bolt is disabled), while irqbalance runs and is not told to leave interrupts alone, and while
+ * /proc/interrupts cannot be read.
  */
 #ifndef INTERRUPTS_H
 #define INTERRUPTS_H
@@ -56,7 +56,8 @@ void interrupts_explain_cpu(FILE *out, const struct interrupts *all, unsigned in
 struct irq_tally {
 	unsigned long long moves[CAUSE_COUNT];
 	unsigned long long errors;
-	unsigned long long foreign;	/* affinities that other programs have set */
+	/* Interrupts that the daemon had moved when another program set the affinity */
+	unsigned long long foreign;
 	/* Interrupts that have an affinity set by the daemon or, in a dry run, would have one */
 	unsigned int moved;
 };
@@ -71,10 +72,12 @@ struct irq_tally interrupts_tally(const struct interrupts *all);
  * interrupts_restore_begin(), interrupts_restore_end() - put affinities back
  *
  * Both functions are called for "--restore", and when the daemon begins and ends.
- * interrupts_restore_begin() comes before the daemon's CPUs are brought back, and
- * interrupts_restore_end() after that, since an affinity without a CPU that is online cannot be
- * written. Both functions log errors. interrupts_restore_end() returns true if nothing has failed;
- * affinities that another program has set stay.
+ * interrupts_restore_begin() comes before the daemon's CPUs are brought back: as long as no CPU of
+ * the affinity that the daemon wrote is online, any other affinity counts as the kernel's choice,
+ * not as that of another program. interrupts_restore_end() comes after the CPUs are back, since an
+ * affinity without a CPU that is online cannot be written; @err is what interrupts_restore_begin()
+ * has returned, 0 or a negative errno. Both functions log errors. interrupts_restore_end() returns
+ * true if neither function has failed; affinities that another program has set stay.
  */
 struct irq_state;
 int interrupts_restore_begin(const struct machine *machine, struct irq_state *state);

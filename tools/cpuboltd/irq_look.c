@@ -146,7 +146,10 @@ static void find_foreign(struct interrupts *all, struct irq *irq, const struct i
 		return;
 	}
 	irq->ours = false;
-	/* The interrupt of a device that was closed is new; the kernel has chosen its affinity. */
+	/*
+	 * If the interrupt had no row for some time, a driver has requested the interrupt anew, and
+	 * the kernel has chosen the affinity.
+	 */
 	if (returned)
 		return;
 	irq->foreign = true;

@@ -200,8 +200,8 @@ static void carry_out(struct interrupts *all, const struct irq_move *moves, int 
 	if (count)
 		err = irqs_save(all);
 	/*
-	 * If the file could not be saved, no affinity is written: after a crash, nothing would tell
-	 * which affinity was found.
+	 * If the file could not be saved, no affinity is written: if the daemon were killed then,
+	 * nothing would tell which affinity was found.
 	 */
 	for (i = 0; i < count; i++) {
 		if (err)

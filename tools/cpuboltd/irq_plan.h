@@ -17,13 +17,14 @@
 #include <stdint.h>
 
 /*
- * A CPU of x86 has about 200 vectors, so a CPU that has MOST_ON_A_CPU interrupts gets another
- * interrupt only if no other CPU to which that interrupt may go has fewer.
+ * A CPU of x86 has about 200 vectors, so a CPU that has MOST_ON_A_CPU interrupts or more gets a
+ * further interrupt only if each other CPU to which that interrupt may go also has MOST_ON_A_CPU
+ * or more.
  */
 #define MOST_ON_A_CPU	150
 
 struct irq_rules {
-	unsigned int busy;	/* an interrupt is busy that occurs at least so often a second */
+	unsigned int busy;	/* an interrupt that occurs so often a second becomes busy */
 	/* How long at least a moved interrupt stays, unless its CPU goes; see also irq_busy() */
 	uint64_t dwell_us;
 };
@@ -75,8 +76,8 @@ struct irq_move {
  * @moves: overwritten; has room for scene->count moves
  *
  * - An interrupt goes to a CPU of scene->stay, and to one of its allowed CPUs if one of these
- *   stays. An interrupt of which no allowed CPU stays goes to the base CPU when it has to leave,
- *   and is left alone otherwise.
+ *   stays. An interrupt of which no allowed CPU stays goes to the base CPU when the interrupt has
+ *   to leave its CPU, and is left alone otherwise.
  * - An interrupt that is not movable is in no move.
  * - An interrupt whose CPU is about to go moves at once. Any other interrupt moves only if it was
  *   measured, not within the dwell time after its last move, and only while the plan has fewer than
@@ -100,7 +101,8 @@ int irq_plan(const struct irq_rules *rules, const struct irq_scene *scene, struc
  * @calm_us: since when the rate is less than half of rules->busy; 0 while the rate is not less.
  *	     Kept by the caller from call to call, 0 at first.
  *
- * A busy interrupt becomes idle when its rate was less than half of rules->busy for the dwell time.
+ * An idle interrupt becomes busy when its rate is rules->busy or more. A busy interrupt becomes
+ * idle when its rate was less than half of rules->busy for the dwell time.
  */
 bool irq_busy(const struct irq_rules *rules, double rate, bool was, uint64_t now_us,
 	      uint64_t *calm_us);

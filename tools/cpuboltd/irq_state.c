@@ -268,7 +268,10 @@ int irq_read_table(const struct machine *machine, struct irq_table *table)
 	return read_table(machine, table, false);
 }
 
-/* An interrupt without a row is not in use at the moment: its device may be closed. */
+/*
+ * An interrupt without a row, or with a row without a name, is not in use at the moment: its device
+ * may be closed. Such an interrupt does not count as one that has another device.
+ */
 static bool has_other_device(const struct irq_table *table, const struct irq_saved *irq)
 {
 	size_t i;

@@ -45,8 +45,8 @@ int irq_state_save(const struct machine *machine, const struct irq_state *state)
  * irq_state_load() - read the interrupts that a daemon of this boot has moved
  *
  * Errors: -ENOENT there is no file, or the file is of another boot; -EINVAL the file cannot be
- * understood; -ENOMEM; the errno if a file cannot be read. @state is overwritten, and empty after
- * an error.
+ * understood; -ENOMEM; the negative errno if a file cannot be read. @state is overwritten, and
+ * empty after an error.
  */
 int irq_state_load(const struct machine *machine, struct irq_state *state);
 
@@ -57,8 +57,8 @@ int irq_state_parse(const struct machine *machine, const char *text, const char 
 /** What has become of the interrupts in the file */
 struct irq_restored {
 	size_t back;		/* interrupts whose affinity is again that before the first move */
-	size_t failed;		/* interrupts whose affinity was refused; these stay in the file */
-	int error;		/* error of one of the failed writes, or 0 */
+	size_t failed;		/* interrupts that were not put back; these stay in the file */
+	int error;		/* positive errno of one of these failures, or 0 */
 	int irq;		/* the interrupt with that error */
 };
 
@@ -69,7 +69,7 @@ struct irq_restored {
  * An interrupt is dropped if the interrupt is gone, has another device, has the affinity of before
  * its first move again, or has an affinity that another program has set: an affinity that is
  * neither "written" nor "was" of struct irq_saved. If no CPU of these two affinities is online, the
- * kernel has chosen an affinity itself, and the interrupt is not dropped.
+ * kernel has chosen an affinity itself, which is no reason to drop the interrupt.
  */
 int irq_state_drop_lost(const struct machine *machine, const struct irq_table *table,
 			struct irq_state *state);
@@ -77,8 +77,9 @@ int irq_state_drop_lost(const struct machine *machine, const struct irq_table *t
 /**
  * irq_state_begin() - read the file, and drop interrupts as irq_state_drop_lost() does
  *
- * To be called before CPUs are brought back. A file of another boot is removed. If CPUs come or go
- * whenever /proc/interrupts is read, the last table that could be understood counts.
+ * To be called before CPUs are brought back: after that, an affinity that the kernel has chosen
+ * looks like one of another program. A file of another boot is removed. If CPUs come or go whenever
+ * /proc/interrupts is read, the last table that could be understood counts.
  *
  * Return: 0, also without a file, or a negative errno: as irq_state_load(), or of reading /proc or
  * the CPUs.
@@ -96,7 +97,7 @@ void irq_state_write(const struct machine *machine, struct irq_state *state,
  * irq_state_restore() - write the affinities that were found; remove the file if none failed
  * @state: from irq_state_begin(); only interrupts that failed are left in @state, and in the file
  *
- * irqbalance gets back the interrupts that it was told to leave alone.
+ * If the irqbalance that was told to leave interrupts alone still runs, it gets these back.
  */
 void irq_state_restore(const struct machine *machine, struct irq_state *state,
 		       struct irq_restored *restored);
@@ -108,8 +109,8 @@ void irq_state_restore(const struct machine *machine, struct irq_state *state,
  * If the affinity of an interrupt is written while irq_keep has CPUs, the kernel no longer keeps
  * the interrupt on these CPUs, until irq_keep is emptied and set again.
  *
- * So when irq_keep is set again, the kernel also keeps there the interrupts whose affinity other
- * programs have set, before irq_keep was emptied or since then.
+ * So when irq_keep is set again, an interrupt whose affinity another program has set, before
+ * irq_keep was emptied or since then, is kept on these CPUs like other interrupts.
  *
  * Return: 0, or a negative errno: @list is then NULL and irq_keep as before. -EBUSY: no CPU of
  * irq_keep is online.

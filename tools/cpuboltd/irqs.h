@@ -2,8 +2,8 @@
 /*
  * What interrupts.c, irq_look.c and irq_move.c know of interrupts
  *
- * irq_look.c measures interrupts, and irq_move.c moves interrupts. interrupts.c decides when both
- * happen, and when all interrupts are left alone.
+ * irq_look.c measures interrupts, and irq_move.c moves interrupts. interrupts.c decides when
+ * interrupts are measured, when interrupts may move, and when all interrupts are left alone.
  */
 #ifndef IRQS_H
 #define IRQS_H
@@ -28,14 +28,15 @@ struct irq {
 	unsigned int samples;
 	bool busy;
 	uint64_t calm_us;	/* see irq_busy() */
-	cpu_set_t *now;		/* affinity, as read last */
+	cpu_set_t *now;		/* affinity, as last read or written */
 	cpu_set_t *where;	/* CPUs on which the interrupt is */
 	cpu_set_t *found;	/* affinity before the daemon's first move */
 	cpu_set_t *was;		/* affinity before the last move */
-	cpu_set_t *written;	/* affinity that the daemon has written last */
+	/* affinity that the daemon has written last, or that the kernel has chosen in its place */
+	cpu_set_t *written;
 	cpu_set_t *near;	/* CPUs of the device's node */
 	bool readable;		/* whether @now and @where are known */
-	bool ours;		/* whether the daemon has moved the interrupt */
+	bool ours;		/* whether the daemon has moved it, and has not put it back */
 	bool foreign;		/* whether another program has set the affinity after the daemon */
 	bool returned;		/* whether the interrupt had no row until now */
 	bool pretended;		/* whether a dry run has moved the interrupt */
@@ -108,7 +109,10 @@ int irqs_look(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_
 void irqs_forget(struct interrupts *all);
 
 /**
- * irqs_read_where() - read which CPU an interrupt is on
+ * irqs_read_where() - read the affinity of a movable interrupt, and which CPUs the interrupt is on
+ *
+ * Notes whether another program has set the affinity after the daemon. Other interrupts than
+ * movable ones are passed over.
  *
  * If the affinity has a single CPU that is online, the next interrupt occurs on that CPU, and the
  * effective affinity, which may lag behind, is not read.

@@ -11,7 +11,8 @@
 
 /*
  * Kernel threads, by PID and by the inode of their folder in /proc: another process that gets the
- * PID has another inode. The daemon does not look at a kernel thread of this list again.
+ * PID has another inode. Kernel threads keep no CPU online, see floor_others(), so the daemon does
+ * not read again the affinity of a kernel thread of this list.
  */
 struct kthreads {
 	struct kthread {
@@ -38,7 +39,7 @@ void machine_close(struct machine *machine);
 /** machine_places() - read machine->places; the entry of a CPU without topology stays as it was */
 void machine_places(struct machine *machine);
 
-/** machine_set() - an empty set, or NULL; to be freed with CPU_FREE() */
+/** machine_set() - an empty set, to be freed with CPU_FREE(); NULL if memory is short */
 cpu_set_t *machine_set(const struct machine *machine);
 
 /** machine_list() - @set as a cpulist, or "none"; to be freed; NULL if memory is short */

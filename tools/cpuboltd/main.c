@@ -82,7 +82,7 @@ static int check_together(const struct options *options)
 	return usage();
 }
 
-/* Returns -1 if the daemon is to go on, otherwise the exit code. */
+/* Returns -1 if main() is to go on, otherwise the exit code. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
 	enum { ROOT = 256, SAMPLES, REPLAY, RESTORE };

@@ -12,8 +12,9 @@
 #define INTERVAL_US	10000000
 
 /*
- * Bounds of the buckets, in seconds: a request to Bolt for one CPU takes about as long as the first
- * bounds, and a request without Bolt for many CPUs takes about as long as the last bounds.
+ * Upper bounds of the buckets of "request_seconds", in seconds: a request to Bolt for one CPU takes
+ * about as long as the first bounds, and a request without Bolt for many CPUs about as long as the
+ * last bounds.
  */
 static const double bounds[BUCKETS] = {
 	0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1

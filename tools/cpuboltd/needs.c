@@ -6,7 +6,7 @@
  * or were needed at the last look. With all CPUs online, one call of sched_getaffinity(2) for each
  * task mostly suffices. Otherwise one file of each task says whether the task is real-time or a
  * virtual CPU. A second file is read only of such a task, and of a task of which no CPU would stay
- * online. A kernel thread is not looked at again.
+ * online. A task that was found to be a kernel thread is not looked at again in later searches.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -21,7 +21,7 @@
 #include "floor.h"
 
 #define TASK_IS_KERNEL_THREAD	0x00200000	/* a flag in /proc/PID/stat */
-#define MOST_DEPTH		16		/* depth of folders in a cgroup hierarchy */
+#define MOST_DEPTH		16		/* levels of a cgroup hierarchy that are searched */
 
 struct search {
 	const struct machine *machine;
@@ -34,8 +34,8 @@ struct search {
 	cpu_set_t *common;
 	cpu_set_t *needed;
 	/*
-	 * Masks of which one CPU has to stay. That CPU is chosen at the end, when it is known which
-	 * CPUs stay anyway.
+	 * Masks of each of which one CPU has to stay. These CPUs are chosen at the end, when it is
+	 * known which CPUs stay anyway.
 	 */
 	cpu_set_t **ones;
 	size_t count;
@@ -154,7 +154,10 @@ static bool has_all(struct search *search, const cpu_set_t *cpus)
 	return CPU_EQUAL_S(search->machine->size, search->common, cpus);
 }
 
-/* "PID (NAME) STATE ...": NAME may contain anything, so the last bracket ends it. */
+/*
+ * Reads the file "stat" of a task, "PID (NAME) STATE ...": NAME may contain brackets, so the last
+ * bracket of the file ends NAME. False if the task has ended.
+ */
 static bool read_task(const struct search *search, int pid, int tid, struct task *task)
 {
 	char *text = task_file(search, pid, tid, "stat");
@@ -196,9 +199,9 @@ static bool is_strict(const struct task *task)
 }
 
 /*
- * While CPUs 2-7 are offline, the online part of the mask of a task on CPUs 0-1 is all CPUs that
- * are online. So as soon as a CPU is offline, only the whole mask says whether CPUs were chosen for
- * the task.
+ * While CPUs 2-7 of eight are offline, the online part of the mask of a task that may run on CPUs
+ * 0-1 only is all CPUs that are online, as of a task that may run on all CPUs. So while a CPU is
+ * offline, only the whole mask says whether CPUs were chosen for the task.
  */
 static void consider_task(struct search *search, int pid, int tid)
 {
@@ -252,7 +255,10 @@ static void consider_process(struct search *search, int pid)
 	closedir(folder);
 }
 
-/* Tells whether a process is a kernel thread of the last search. /proc lists PIDs in order. */
+/*
+ * Tells whether a process is a kernel thread that the last search has found. /proc lists PIDs in
+ * ascending order, as does the list of that search, so search->known only grows.
+ */
 static bool is_known(struct search *search, int pid, ino_t inode)
 {
 	const struct kthreads *last = search->machine->kthreads;
@@ -331,7 +337,7 @@ static char *file_at(int folder, const char *name)
 	return text;
 }
 
-/* Adds the list in a file to the mask at hand; false if there is no list. */
+/* Adds the list in a file to the mask at hand; false if the file has no valid list. */
 static bool add_file(struct search *search, int folder, const char *name)
 {
 	char *list = file_at(folder, name);
@@ -344,7 +350,10 @@ static bool add_file(struct search *search, int folder, const char *name)
 	return found;
 }
 
-/* Removes the CPUs of a valid partition from "shared": the kernel keeps other tasks off them. */
+/*
+ * Removes the CPUs of a valid partition from "shared": the kernel keeps tasks outside of the
+ * partition off these CPUs.
+ */
 static void leave_out(struct search *search, int folder)
 {
 	size_t size = search->machine->size;
@@ -356,12 +365,15 @@ static void leave_out(struct search *search, int folder)
 	CPU_XOR_S(size, search->shared, search->shared, search->common);
 }
 
-/* Adds CPUs of a partition that "cpuset.cpus" does not list. False if this is no partition. */
+/*
+ * False if the cpuset is no partition. Otherwise adds to the mask at hand the CPUs of the partition
+ * that "cpuset.cpus" does not list; if the partition is valid, calls leave_out().
+ */
 static bool is_partition(struct search *search, int folder)
 {
 	char *partition = file_at(folder, "cpuset.cpus.partition");
 	bool found = partition && strcmp(partition, "member");
-	/* The kernel writes "root invalid (...)" if the partition holds no CPUs. */
+	/* For a partition that does not get its CPUs, this is "root invalid (...)", for example. */
 	bool valid = found && (!strcmp(partition, "root") || !strcmp(partition, "isolated"));
 
 	free(partition);
@@ -369,7 +381,7 @@ static bool is_partition(struct search *search, int folder)
 		add_file(search, folder, "cpuset.cpus.exclusive");
 		add_file(search, folder, "cpuset.cpus.exclusive.effective");
 	}
-	/* The effective CPUs of an invalid partition are those of its parent. */
+	/* The effective CPUs of an invalid partition may be all those of its parent. */
 	if (valid) {
 		add_file(search, folder, "cpuset.cpus.effective");
 		leave_out(search, folder);
@@ -378,8 +390,8 @@ static bool is_partition(struct search *search, int folder)
 }
 
 /*
- * @strict: the cpuset is of cgroup version 1, where each cpuset, even one with all CPUs, loses for
- * good a CPU that goes
+ * @strict: the cpuset is of cgroup version 1 without "cpuset_v2_mode", where each cpuset, even one
+ * with all CPUs, loses for good a CPU that goes
  */
 static void consider_cpuset(struct search *search, int folder, bool strict)
 {
@@ -464,7 +476,10 @@ static bool has_option(char *options, const char *option)
 	return false;
 }
 
-/* "36 35 98:0 /root /point options fields - type source options", see proc_pid_mountinfo(5). */
+/*
+ * If @line is of a mount of cpusets, searches these; otherwise returns false. The line has the form
+ * "36 35 98:0 /root /point options fields - type source options", see proc_pid_mountinfo(5).
+ */
 static bool search_mount(struct search *search, char *line)
 {
 	char *rest = strstr(line, " - "), *point = NULL, *type, *options, *copy;
@@ -553,7 +568,7 @@ int floor_others(const struct machine *machine, const cpu_set_t *going, const cp
 	if (search.online && search.shared && search.mask && search.common)
 		err = find_shared(&search);
 	if (!err) {
-		/* The partitions among the cpusets decide which CPUs are shared. */
+		/* Cpusets before tasks: the partitions decide which CPUs are in "shared". */
 		search_mounts(&search);
 		memcpy(search.mask, search.online, machine->size);
 		search.all_online = has_all(&search, search.shared);

@@ -16,14 +16,15 @@ static bool has(const struct owner *owner, const cpu_set_t *set, unsigned int cp
 }
 
 /*
- * Compares short files with what was read at the last look: mostly no CPU has changed since. A list
- * that the kernel has cut, which therefore has no newline, does not tell whether a CPU has changed.
+ * Compares short files with what the last call has read: mostly no CPU has changed since, and then
+ * nothing else is read. A list that the kernel has cut, which therefore has no newline, does not
+ * tell whether a CPU has changed.
  */
 static bool is_as_before(struct owner *owner)
 {
 	static const char *const paths[OWNER_TEXTS] = {
 		"/sys/devices/system/cpu/online", "/sys/devices/system/cpu/present",
-		"/sys/devices/system/cpu/enabled",	/* older kernels do not have this file */
+		"/sys/devices/system/cpu/enabled",	/* Linux before 6.11 has no such file */
 	};
 	bool same = true;
 	char *text;
@@ -107,7 +108,10 @@ void owner_yield(struct owner *owner, unsigned int cpu, bool failed, uint64_t no
 
 	if (seconds > LONGEST_BACKOFF_S)
 		seconds = LONGEST_BACKOFF_S;
-	/* If the last wait ended long ago, this one is as short as the first. */
+	/*
+	 * If more time has passed since the last wait than this wait would take, this wait is as
+	 * short as the first.
+	 */
 	if (backoff->times && now_us - backoff->until_us > seconds * 1000000 &&
 	    now_us > backoff->until_us) {
 		backoff->times = 0;
@@ -221,7 +225,10 @@ int owner_changed(struct owner *owner, const cpu_set_t *cpus, bool online, bool 
 	look_next_time(owner);
 	if (err && online)
 		return err;
-	/* If the CPUs cannot be looked at, CPUs that may have gone must not be forgotten. */
+	/*
+	 * CPUs that may have gone must not be forgotten: if the CPUs cannot be looked at, all CPUs
+	 * of the request count as gone.
+	 */
 	if (err)
 		CPU_ZERO_S(size, owner->scratch);
 	for (cpu = 0; cpu < owner->machine->count; cpu++) {

@@ -3,9 +3,10 @@
  * Which program has taken each CPU: the daemon, or another program
  *
  * A CPU that is offline without the daemon's doing belongs to another program, and stays offline.
- * A CPU that the daemon has taken, and that another program brings back, is left alone for a while:
- * twice as long each time, up to an hour, but only as long as the first time if the last wait ended
- * long ago.
+ * A CPU that the daemon has taken, and that another program brings back, is left alone for a while,
+ * and so is a CPU that has failed in a request: each time for twice as long as the time before, up
+ * to an hour, but only as long as the first time if more time has passed since the last wait than
+ * the new wait would take.
  */
 #ifndef OWNER_H
 #define OWNER_H
@@ -37,7 +38,11 @@ int owner_begin(struct owner *owner, struct machine *machine, unsigned int backo
 
 void owner_end(struct owner *owner);
 
-/** Another program has changed @cpu; @online: the CPU came, @taken: the daemon had taken the CPU */
+/**
+ * Another program has changed @cpu
+ * @online: the CPU came; if false, the CPU went
+ * @taken: the CPU came, and the daemon had taken the CPU before
+ */
 typedef void owner_report(void *data, unsigned int cpu, bool online, bool taken);
 
 /**

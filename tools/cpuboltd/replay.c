@@ -16,7 +16,7 @@ struct replay {
 	change_printer *print;
 };
 
-/* Finds all CPUs that are plugged in, except those that the daemon leaves alone. */
+/* Finds all CPUs that are plugged in, online or not, except those of floor_alone(). */
 static int find_usable(const struct machine *machine, const struct config *config,
 		       cpu_set_t *usable)
 {

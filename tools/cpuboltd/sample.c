@@ -28,9 +28,9 @@ void counters_free(struct counters *counters)
 }
 
 /*
- * Reads the numbers that follow the name in a line of /proc/stat, in the order of proc_stat(5), and
- * returns how many there are. sscanf(3) is slower, as sscanf(3) looks for the end of the whole text
- * each time.
+ * Reads up to @most of the numbers that follow the name in a line of /proc/stat, in the order of
+ * proc_stat(5), and returns how many it has read. sscanf(3) is slower, as each call of sscanf(3)
+ * looks for the end of the whole text.
  */
 static unsigned int line_numbers(const char *line, unsigned long long *numbers, unsigned int most)
 {
@@ -87,7 +87,10 @@ int sample_parse_pressure(const char *text, unsigned long long *stalled_us)
 	return total && sscanf(total, " total=%llu", stalled_us) == 1 ? 0 : -EINVAL;
 }
 
-/* Returns by how many thousandths of @whole a counter has grown; 0 if the counter went back. */
+/*
+ * Returns by how many thousandths of @whole a counter has grown, 1000 at most; 0 if the counter
+ * went back or @whole is 0.
+ */
 static unsigned int thousandths(unsigned long long now, unsigned long long before,
 				unsigned long long whole)
 {

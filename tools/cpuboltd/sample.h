@@ -26,17 +26,17 @@ void counters_free(struct counters *counters);
  * @inputs: online and usable are read, runnable and pressure are overwritten
  * @loads: overwritten; 0 for CPUs that are not in inputs->online
  *
- * After the first call @loads and pressure are 0. Errors: those of open(2) if
- * /proc/stat cannot be read, -EINVAL if the file cannot be understood, -ENOMEM.
+ * After the first call @loads and pressure are 0. Return: 0 or a negative errno: one of open(2) or
+ * read(2) if /proc/stat cannot be read, -EINVAL if the file cannot be understood, -ENOMEM.
  */
 int sample_take(const struct machine *machine, struct counters *counters, uint64_t now_us,
 		struct inputs *inputs, struct load *loads);
 
-/** sample_parse_stat() - the counters of /proc/stat in @text; -EINVAL if there are none */
+/** sample_parse_stat() - read counters from @text of /proc/stat; 0, or -EINVAL if there are none */
 int sample_parse_stat(const char *text, unsigned int count, unsigned long long *busy,
 		      unsigned long long *steal, unsigned int *runnable);
 
-/** sample_parse_pressure() - the total of the line "some", or -EINVAL */
+/** sample_parse_pressure() - read the total of the line "some" into @stalled_us; 0 or -EINVAL */
 int sample_parse_pressure(const char *text, unsigned long long *stalled_us);
 
 #endif /* SAMPLE_H */

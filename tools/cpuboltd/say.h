@@ -27,7 +27,11 @@ void say_with(int level, char *const *fields, unsigned int count, const char *fo
 /** fail() - say() that something failed, and return @code */
 int fail(enum exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** field() - a text as of asprintf(3), such as "NAME=value" for say_with(); NULL without memory */
+/**
+ * field() - a text as of asprintf(3), such as "NAME=value" for say_with(); to be freed
+ *
+ * Return: the text, or NULL if memory is short.
+ */
 char *field(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif /* SAY_H */

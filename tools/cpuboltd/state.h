@@ -26,7 +26,7 @@ int state_save(const struct machine *machine, const cpu_set_t *taken);
  * state_load() - read the CPUs that a daemon of this boot had taken
  *
  * Errors: -ENOENT there is no file, or the file is of another boot; -EINVAL the file cannot be
- * understood; -ENOMEM; the errno if a file cannot be read.
+ * understood; -ENOMEM; another negative errno if the file or the ID of the boot cannot be read.
  */
 int state_load(const struct machine *machine, cpu_set_t *taken);
 
@@ -45,7 +45,8 @@ int state_remove(const struct machine *machine);
  *
  * If a CPU does not come, all other CPUs come, and the file keeps that CPU. CPUs of @deny are
  * forgotten. A file that cannot be understood is renamed, to STATE_BAD_FILE. Return: 0, also if
- * there is nothing to do, or a negative errno: -EINVAL for a file that cannot be understood.
+ * there is nothing to do, or a negative errno: -EINVAL with @result->error 0 for a file that cannot
+ * be understood, otherwise the error of reading the file or the CPUs, or that of bring_cpus().
  */
 int state_restore(struct machine *machine, const cpu_set_t *deny, cpu_set_t *back,
 		  struct cpubolt_result *result);

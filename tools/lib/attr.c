@@ -48,8 +48,8 @@ int cpubolt_put(struct cpubolt *handle, const char *name, const char *value)
 }
 
 /*
- * Writes a list, in parts if the list is too long for one write. CPUs may be settled in parts; a
- * request, which is done for all its CPUs or for none, could not be written in parts.
+ * Writes @list to bolt/settle, in parts if the list is too long for one write. CPUs may be settled
+ * in parts; a request, which is done for all its CPUs or for none, could not be written in parts.
  */
 static int settle_list(struct cpubolt *handle, char *list)
 {

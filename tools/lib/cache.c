@@ -27,7 +27,7 @@ static int leaf_number(struct cpubolt *handle, unsigned int cpu, unsigned int in
 	return err ? err : sysfs_parse_number(line, number);
 }
 
-/* Returns in bytes a size such as "48K"; 0 if the text is no size. */
+/* Returns in bytes a size such as "48K"; 0 if the text is no size, or its number is above 2^40. */
 static unsigned long long parse_size(const char *text)
 {
 	unsigned long long size;

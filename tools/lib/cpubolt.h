@@ -43,8 +43,9 @@ struct cpubolt_monitor;
  * @handle: where the handle is stored; free it with cpubolt_close()
  *
  * Errors: -ENOENT if @root has no sys/devices/system/cpu, or if the list of possible, present or
- * online CPUs is missing there; -EINVAL if one of these lists or bolt/enabled cannot be understood;
- * -ENOMEM; errors of open(2) and read(2).
+ * online CPUs is missing there; -EINVAL if one of these lists, the list of enabled CPUs or
+ * bolt/enabled cannot be understood; -EFBIG or -EMSGSIZE if a file is too long; -ENOMEM; errors of
+ * open(2) and read(2).
  */
 int cpubolt_open(const char *root, struct cpubolt **handle);
 
@@ -90,7 +91,7 @@ size_t cpubolt_set_size(const struct cpubolt *handle);
  * @text: "0-3,8", "0-31:1/2", "all", "N" for the last CPU number: what the
  *	  kernel's own files take
  * @set: made by cpubolt_set_new(); is overwritten, and on errors is empty
- * @error_at: offset in @text of what was not understood, may be NULL
+ * @error_at: after an error, the offset in @text of what is wrong; may be NULL
  *
  * Errors: -EINVAL malformed, -ERANGE a CPU number that the machine cannot have.
  */
@@ -123,13 +124,15 @@ enum cpubolt_which {
 /**
  * cpubolt_cpus() - copy one of the machine's sets into @set
  *
- * The kernel cuts some lists that are longer than a page. Behind the end of such a list, the files
- * of each CPU tell whether the CPU is present and online; no CPU counts as parked, see
- * CPUBOLT_PARKED_UNKNOWN, and every CPU counts as isolated and nohz_full.
+ * The kernel cuts some lists that are longer than a page. If the list of present or of online CPUs
+ * was cut, the files of each CPU behind its end tell whether the CPU is present or online. A CPU
+ * behind the end of the list of parked CPUs does not count as parked, see CPUBOLT_PARKED_UNKNOWN; a
+ * CPU behind the end of the list of isolated or of nohz_full CPUs counts as listed there.
  *
  * Errors: -EINVAL if @which is no set of the machine. The first call for CPUBOLT_ISOLATED or
- * CPUBOLT_NOHZ_FULL, also after a refresh, reads both lists: -EINVAL also if a list cannot be
- * understood, -ENOMEM, and errors of open(2) and read(2). After an error @set is empty.
+ * CPUBOLT_NOHZ_FULL after cpubolt_open(), and after each refresh, reads both lists: -EINVAL also if
+ * a list cannot be understood, -ENOMEM, and errors of open(2) and read(2); but a list that is
+ * missing, or that this user may not read, counts as empty. After an error @set is empty.
  */
 int cpubolt_cpus(const struct cpubolt *handle, enum cpubolt_which which, cpu_set_t *set);
 
@@ -170,8 +173,8 @@ struct cpubolt_topology {
 /**
  * cpubolt_topology() - where @cpu is
  *
- * A CPU that is offline has no topology in sysfs but its node. The library then
- * answers with the topology that this handle has read while the CPU was online, or
+ * Of the topology of a CPU that is offline, sysfs has only the node. For such a CPU
+ * the library answers with the topology that this handle has read while the CPU was online, or
  * that some cpubolt_request() since boot has written to /run/cpubolt/topology.
  *
  * Errors: -ERANGE no such CPU number, -ENODATA nothing is known of @cpu, -ENOMEM.
@@ -188,12 +191,12 @@ struct cpubolt_cache {
 };
 
 /**
- * cpubolt_cache() - the @index-th cache of @cpu, nearest first
+ * cpubolt_cache() - cache @index of @cpu, counted from 0, nearest first
  *
  * The library remembers the caches of a CPU in @handle only, not in /run.
  *
- * Errors: as cpubolt_topology() and cpubolt_refresh(), -ENODATA also if the caches of a CPU that is
- * offline were never asked for; -ENOENT if @cpu has no more than @index caches.
+ * Errors: as cpubolt_topology() and cpubolt_refresh(), -ENODATA also if @cpu is offline and this
+ * handle has not read its caches before; -ENOENT if @cpu has no more than @index caches.
  */
 int cpubolt_cache(struct cpubolt *handle, unsigned int cpu, unsigned int index,
 		  struct cpubolt_cache *cache);
@@ -263,8 +266,8 @@ int cpubolt_request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t 
 /**
  * cpubolt_explain() - @result as one English sentence without a newline
  *
- * After an error the sentence says why, and names the CPU and the hotplug state
- * that failed if these are known. To be freed with free(); NULL if memory is short.
+ * After an error the sentence says why, and mostly names the CPU and the hotplug state
+ * that failed, if these are known. To be freed with free(); NULL if memory is short.
  */
 char *cpubolt_explain(enum cpubolt_op op, const struct cpubolt_result *result);
 
@@ -273,7 +276,7 @@ char *cpubolt_explain(enum cpubolt_op op, const struct cpubolt_result *result);
  *
  * Returns when these teardowns have run. Errors: -EINVAL if @cpus is empty, -ENOENT without Bolt;
  * otherwise as cpubolt_put(). A list that is too long for one write is written in parts, so that
- * after an error some CPUs may be settled.
+ * after an error some of the CPUs may have been settled.
  */
 int cpubolt_settle(struct cpubolt *handle, const cpu_set_t *cpus);
 

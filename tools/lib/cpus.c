@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Finds the state of each CPU. A list in sysfs says for all CPUs at once which ones are online. */
+/*
+ * Finds the state of each CPU, mostly from lists in sysfs: one list says of all CPUs which are
+ * online, so that a file of each CPU need not be read.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -102,8 +105,8 @@ static int read_list(const struct cpubolt *handle, const char *name, cpu_set_t *
 
 /*
  * Reads the list of isolated or nohz_full CPUs, which some kernels do not have. If the kernel has
- * cut the list, every CPU behind its end counts as listed: to leave alone one CPU too many is safer
- * than to leave alone one too few.
+ * cut the list, every CPU behind its end counts as listed: a program that leaves the listed CPUs
+ * alone had better leave alone one CPU too many than one too few.
  */
 static int read_list_if_any(const struct cpubolt *handle, const char *name, cpu_set_t *cpus)
 {
@@ -117,8 +120,9 @@ static int read_list_if_any(const struct cpubolt *handle, const char *name, cpu_
 
 /*
  * All parked CPUs count as offline if the kernel does not print the list because the list is longer
- * than a page, or if the list makes no sense: a program that does not know which CPUs are parked
- * can still bring CPUs online. No other file of the kernel says of a CPU whether the CPU is parked.
+ * than a page, or if the list makes no sense; if the list was cut, those behind its end do. That is
+ * no error: a program that does not know which CPUs are parked can still bring CPUs online. No
+ * other file of the kernel says of a CPU whether the CPU is parked.
  */
 static int read_parked(const struct cpubolt *handle, struct view *view)
 {
@@ -134,8 +138,8 @@ static int read_parked(const struct cpubolt *handle, struct view *view)
 
 /*
  * Linux on arm64 calls all possible CPUs present. A CPU that is not plugged in is not in the list
- * "enabled", which older kernels do not have; behind the end of a list that the kernel has cut, all
- * CPUs count as enabled.
+ * "enabled", which Linux before 6.11 does not have; behind the end of a list that the kernel has
+ * cut, all CPUs count as enabled.
  */
 static int leave_out_unplugged(const struct cpubolt *handle, cpu_set_t *present)
 {

@@ -134,8 +134,9 @@ int cpubolt_monitor_next(struct cpubolt_monitor *monitor, unsigned long long tim
 		}
 		spent = now_us() - begin;
 		/*
-		 * The message that was just read is about no CPU that came or went, but messages
-		 * that wait behind may be about such a CPU: read on even if the time is up.
+		 * If a message was read (err is not 0), it is about no CPU that came or went. But
+		 * messages that wait behind may be about such a CPU: read on even if the time is
+		 * up.
 		 */
 		if (timeout_us != UINT64_MAX && spent >= timeout_us) {
 			if (!err)

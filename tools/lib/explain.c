@@ -140,7 +140,7 @@ static void say_other(FILE *out, int err)
 
 /*
  * The library refuses wrong CPU numbers before any write, so on the native way EINVAL and ENODEV
- * come from a callback of a hotplug state. Without Bolt it is not known of which state.
+ * come from a callback of a hotplug state. Unless Bolt is enabled, that state is not known.
  */
 static bool by_a_callback(const struct cpubolt_result *result)
 {

@@ -15,7 +15,10 @@ int hotplug_state(const struct cpubolt *handle, unsigned int cpu)
 	return sysfs_number(handle->cpus, name, &state) || state < 0 ? -1 : state;
 }
 
-/* Adds the CPUs in @undo, which a request could not put back; all of @present if @undo was cut. */
+/*
+ * Adds to @suspects the CPUs in @undo, which a request could not put back; all of @present if @undo
+ * was cut or is malformed.
+ */
 static void add_undo(struct cpubolt *handle, const char *undo, const cpu_set_t *present,
 		     cpu_set_t *suspects)
 {
@@ -93,7 +96,10 @@ int halfway_find(struct cpubolt *handle, struct view *view)
 	if (!read_errors(handle, view, suspects))
 		CPU_OR_S(handle->size, suspects, suspects, present);
 	any = CPU_COUNT_S(handle->size, suspects);
-	/* The first CPU that is online and no suspect tells which state is the last one. */
+	/*
+	 * The first CPU that is online and no suspect tells which state is the last one. If there
+	 * is no such CPU, the highest state of the suspects counts as the last one.
+	 */
 	for (cpu = 0; cpu < handle->numbers && any; cpu++) {
 		bool suspect = CPU_ISSET_S(cpu, handle->size, suspects);
 

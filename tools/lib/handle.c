@@ -59,7 +59,10 @@ char *cpubolt_format_mask(const struct cpubolt *handle, const cpu_set_t *set)
 	return set_format_mask(&source);
 }
 
-/* How many CPU numbers there are: one more than the highest of the list of possible CPUs. */
+/*
+ * Sets handle->numbers to one more than the highest number in @text, the list of possible CPUs; and
+ * handle->size. Returns 0, or -EINVAL if the list is malformed or has a number that is too high.
+ */
 static int count_numbers(struct cpubolt *handle, const char *text)
 {
 	unsigned long highest = 0, number;

@@ -10,7 +10,7 @@
 
 #include "private.h"
 
-/* Adds @cpu to the undo list, which keeps room for ",..." at its end. */
+/* Adds @cpu to the undo list. If the list has no room for @cpu, adds ",..." instead, once. */
 static void add_undo(struct cpubolt_result *result, unsigned int cpu, const char *state)
 {
 	static const char more[] = ",...";
@@ -27,7 +27,7 @@ static void add_undo(struct cpubolt_result *result, unsigned int cpu, const char
 		memcpy(result->undo + length, entry, (size_t)size + 1);
 }
 
-/* Finds the name of hotplug state @number in @states, which has lines "  3: name". */
+/* Finds the name of hotplug state @number in @states, which has lines "  3: name"; or "unknown". */
 static void state_name(const char *states, int number, char *name, size_t size)
 {
 	const char *line = states, *here;
@@ -68,7 +68,10 @@ struct step {
 	bool online;
 };
 
-/* Orders the steps: CPUs come online before other CPUs go, so that at least one is online. */
+/*
+ * Orders the steps: all CPUs that come online before all CPUs that go. So CPUBOLT_SET_ONLINE works
+ * even if no CPU that is online now stays.
+ */
 static unsigned int plan(const struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 			 const cpu_set_t *missing, struct step *steps)
 {

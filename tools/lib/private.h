@@ -9,7 +9,10 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/* No machine has so many CPU numbers: a file with this number or a higher one is not from sysfs. */
+/*
+ * No machine has so many CPU numbers: cpubolt_open() refuses a list of possible CPUs that has this
+ * number or a higher one.
+ */
 #define CPU_NUMBERS_MAX (1U << 16)
 
 /* -- sysfs.c: files below a directory --------------------------------------- */
@@ -23,8 +26,9 @@
 /**
  * sysfs_text_max() - the longest text that a file of bolt/ takes: Bolt refuses a page or more
  *
- * When a program reads a file other than a binary file, the kernel cuts a longer text. Only a list
- * of CPUs in a file of bolt/ is not cut: reading fails with -EOVERFLOW.
+ * When a program reads a file of sysfs, the kernel cuts a text that is longer than this. Two kinds
+ * of files are not cut: a binary file is read whole, in parts, and reading a list of CPUs in a file
+ * of bolt/ fails with -EOVERFLOW.
  */
 size_t sysfs_text_max(void);
 
@@ -35,7 +39,8 @@ int sysfs_open(int dir, const char *name);
  * sysfs_read() - read all of the file @name below the directory @dir
  * @text: contents, with a NUL behind; to be freed with free(), NULL after an error
  *
- * Return: 0 or a negative errno: -EFBIG for SYSFS_READ_MAX bytes or more, -EINVAL for a NUL.
+ * Return: 0 or a negative errno, such as -EFBIG if the file has SYSFS_READ_MAX bytes or more, or
+ * -EINVAL if the contents have a NUL.
  */
 int sysfs_read(int dir, const char *name, char **text);
 
@@ -46,13 +51,17 @@ int sysfs_read(int dir, const char *name, char **text);
  */
 int sysfs_line(int dir, const char *name, char *line, size_t size);
 
-/** sysfs_number() - read a decimal number; -EINVAL if the file has anything else */
+/** sysfs_number() - read a decimal number; -EINVAL: another text, -EMSGSIZE: 32 bytes or more */
 int sysfs_number(int dir, const char *name, int *number);
 
 /** sysfs_write() - one write() of @size bytes into the file @name; -EIO if not all were taken */
 int sysfs_write(int dir, const char *name, const void *data, size_t size);
 
-/** sysfs_parse_number() - read @text, a decimal number from INT_MIN to INT_MAX, into @number */
+/**
+ * sysfs_parse_number() - read @text, a decimal number from INT_MIN to INT_MAX, into @number
+ *
+ * Return: 0, or -EINVAL if @text is anything else.
+ */
 int sysfs_parse_number(const char *text, int *number);
 
 /* -- set.c: sets of CPUs, whatever the machine ------------------------------ */
@@ -69,7 +78,8 @@ struct set {
  * @possible: the CPUs that @text may name, and what "all" means; NULL: every number of @set
  * @error_at: after an error, the offset in @text of what is wrong; may be NULL
  *
- * Errors: -EINVAL, -ERANGE; @set is then empty.
+ * Errors: -EINVAL if @text is malformed, -ERANGE if a number is too high or not in @possible. After
+ * an error @set is empty.
  */
 int set_parse_list(const struct set *set, const cpu_set_t *possible, const char *text,
 		   size_t *error_at);
@@ -131,7 +141,11 @@ unsigned long long cpu_now_ns(void);
 /** cpu_refresh_if_old() - cpubolt_refresh(), unless the last refresh was less than 10 ms ago */
 int cpu_refresh_if_old(struct cpubolt *handle);
 
-/** cpu_is_away() - tell whether @cpu is neither online nor half-way; sysfs has no topology then */
+/**
+ * cpu_is_away() - tell whether @cpu is neither online nor half-way
+ *
+ * Of the topology of such a CPU, sysfs has at most the NUMA node.
+ */
 bool cpu_is_away(const struct cpubolt *handle, unsigned int cpu);
 
 /** cpu_wanted() - tell whether @op with @cpus wants @cpu online: 1, offline: 0, or neither: -1 */
@@ -147,7 +161,7 @@ unsigned int cpu_missing(const struct cpubolt *handle, enum cpubolt_op op, const
 /** halfway_find() - fill in @view->halfway and @view->last_batch; needs @view->sets */
 int halfway_find(struct cpubolt *handle, struct view *view);
 
-/** hotplug_state() - number of the hotplug state at which @cpu is, or -1 */
+/** hotplug_state() - number of the hotplug state at which @cpu is, or -1 if that is not known */
 int hotplug_state(const struct cpubolt *handle, unsigned int cpu);
 
 /* -- error.c: bolt/last_error ------------------------------------------------ */
@@ -166,19 +180,20 @@ struct error_line {
  * error_next() - read the next line of last_error
  * @text: where to read; is moved behind the line
  *
- * Return: 1, or 0 at the end. Lines that are not as documented are left out.
+ * Return: 1, or 0 at the end. A line is left out if batch, pid, cpu, state or errno is missing or
+ * malformed, or if the line has 1024 bytes or more.
  */
 int error_next(const char **text, struct error_line *line);
 
-/** error_undo_next() - the next CPU of an undo list; -1 at its end, -2 if the list was cut */
+/** error_undo_next() - the next CPU of an undo list; -1 at its end, -2 if cut or malformed */
 int error_undo_next(const char **undo);
 
 /* -- topology.c, cores.c, remember.c -------------------------------------------- */
 
 /** What is known of one CPU */
 struct place {
-	bool known;		/* the CPU was seen online or half-way, by any program */
-	bool saved;		/* the place is in the file in /run */
+	bool known;		/* this handle or another program has read the CPU's topology */
+	bool saved;		/* the place is in /run/cpubolt/topology */
 	int core_id;		/* number as in sysfs, unlike the number in topology.core */
 	struct cpubolt_topology topology;
 	struct cpubolt_cache *caches;
@@ -187,8 +202,8 @@ struct place {
 
 struct topology {
 	struct place *places;	/* one for each CPU number */
-	bool loaded;		/* the file in /run has been read, if there is one */
-	bool fresh;		/* every CPU online is known, and cores have numbers */
+	bool loaded;		/* /run/cpubolt/topology has been read, if there is one */
+	bool fresh;		/* all CPUs online or half-way were read, and cores have numbers */
 };
 
 /** topology_free() - free all that is known of CPUs */
@@ -220,8 +235,9 @@ void request_find_error(struct cpubolt *handle, int err, struct cpubolt_result *
 /**
  * native_request() - write cpuN/online of each CPU in @missing
  *
- * The files of CPUs that come online are written first. Return: 0 or a negative errno; @result has
- * the CPU that failed, and the CPUs that could not be put back.
+ * The files of CPUs that come online are written first. Return: 0 or a negative errno. After an
+ * error @result has the CPUs that could not be put back, and the CPU that failed, unless memory was
+ * short before the first write.
  */
 int native_request(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 		   const cpu_set_t *missing, unsigned int flags, struct cpubolt_result *result);

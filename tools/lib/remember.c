@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Reads and writes /run/cpubolt/topology. Before a request takes CPUs offline, the topology of
- * these CPUs, and of all others that the handle knows, is written there for later programs, unless
- * the file already has all CPUs that go. The first line names the boot, as a CPU number may mean
- * another CPU after the next boot; then each CPU whose topology is known has a line.
+ * these CPUs, and of all others that the handle knows, is written there, unless the file already
+ * has all CPUs that go: later programs cannot read the topology from sysfs while the CPUs are
+ * offline. The first line names the boot, and the file of another boot is ignored, as a CPU number
+ * may mean another CPU after the next boot; then each CPU whose topology is known has a line.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Carries out a request: by one write to bolt/ if Bolt is enabled, else by native.c, unless a flag
- * of the caller forbids that way.
+ * Carries out a request: by one write to bolt/ if Bolt is enabled and the caller has not set
+ * CPUBOLT_NATIVE; else by native.c, unless the caller has set CPUBOLT_BATCH_ONLY.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -147,7 +147,10 @@ static int carry_out(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t
 	return err;
 }
 
-/* Reads the state of the CPUs again; counts CPUs that have changed, and CPUs still missing. */
+/*
+ * Reads the state of the CPUs again; counts the CPUs of @before that are now as @op wants, and all
+ * CPUs that are not.
+ */
 static int count_changes(struct cpubolt *handle, enum cpubolt_op op, const cpu_set_t *cpus,
 			 cpu_set_t *before, struct cpubolt_result *result)
 {

@@ -315,7 +315,10 @@ char *set_format_mask(const struct set *set)
 	if (!text)
 		return NULL;
 	for (group = groups; group-- > 0;) {
-		/* As in the kernel's files, the first group has no more digits than CPUs need. */
+		/*
+		 * As in the kernel's files, the first group has no more digits than the CPU numbers
+		 * of the set need.
+		 */
 		unsigned int left = set->numbers - group * GROUP_BITS;
 		int digits = left >= GROUP_BITS ? 8 : (int)(left + 3) / 4;
 		uint32_t value = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Reads and writes files below a directory, which may be sysfs or a recorded tree. */
+/* Reads and writes files below a directory: of sysfs, /proc and /run, or of a recorded tree. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -68,8 +68,9 @@ static int read_all(int fd, char **text)
 			return (int)got;
 		}
 		/*
-		 * sysfs gives less than a page only at the end. But a list of CPUs in a binary
-		 * file, as of a package or a node, comes in parts that are a byte shorter.
+		 * A read() gives less than FIRST_READ bytes, which are no more than a page, only at
+		 * the end of a file. But of a list of CPUs in a binary file, as of a package or a
+		 * node, a read() before the end may give FIRST_READ - 1 bytes.
 		 */
 	} while (got >= FIRST_READ - 1);
 	buffer[length] = '\0';

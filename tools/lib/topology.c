@@ -97,7 +97,10 @@ void topology_stale(struct cpubolt *handle)
 		/* After a CPU was unplugged, a CPU at another place may get the number. */
 		if (cpubolt_state(handle, cpu) == CPUBOLT_STATE_ABSENT)
 			place_clear(&handle->topology->places[cpu]);
-		/* When a CPU comes online, the kernel shows its caches only a little later. */
+		/*
+		 * When a CPU comes online, the kernel shows its caches only a little later: a CPU
+		 * for which no cache was found is looked at again.
+		 */
 		if (!handle->topology->places[cpu].cache_count)
 			handle->topology->places[cpu].cache_count = -1;
 	}
@@ -200,7 +203,7 @@ static void read_level(struct cpubolt *handle, const struct level *level, const 
 
 /*
  * Forgets CPUs that have gone offline while their files were read, as their topology may have been
- * read by half only. The files of such a CPU are read again when the CPU is back.
+ * read only in part. The files of such a CPU are read again when the CPU is back.
  */
 static void forget_gone(struct cpubolt *handle, const cpu_set_t *cpus)
 {
@@ -270,7 +273,10 @@ static void read_nodes(struct cpubolt *handle, cpu_set_t *scratch)
 	close(folder);
 }
 
-/* Reads what is not known yet of the CPUs in @wanted that are online or half-way. */
+/*
+ * Reads what is not known yet of the CPUs in @wanted that are online or half-way; and the nodes of
+ * all CPUs that are plugged in, unless topology->fresh says that these are known.
+ */
 static int read_places(struct cpubolt *handle, const cpu_set_t *wanted)
 {
 	cpu_set_t *unknown = cpubolt_set_new(handle), *left = cpubolt_set_new(handle);

@@ -75,7 +75,7 @@ static const struct row rows[] = {
 	{ CPUBOLT_TAKE_OFFLINE, { NATIVE, EAGAIN, 3, "", "", 2, 4, 0 },
 	  "CPU 3 failed: Resource temporarily unavailable (errno 11); "
 	  "2 CPUs changed, 4 CPUs did not" },
-	/* Without Bolt, EINVAL and ENODEV are the errors of a callback of a hotplug state. */
+	/* On the native way, EINVAL and ENODEV are the errors of a callback of a hotplug state. */
 	{ CPUBOLT_TAKE_OFFLINE, { NATIVE, EINVAL, 3, "", "", 0, 1, 0 },
 	  "CPU 3 failed: Invalid argument (errno 22); nothing has changed" },
 	{ CPUBOLT_BRING_ONLINE, { NATIVE, ENODEV, 3, "", "", 0, 1, 0 },

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests single files: bolt/NAME by name, settle, and files that must not be read or written. */
+/*
+ * Tests single files: bolt/NAME by name, settle, and files that cannot be read or written. Also
+ * tests that a recorded tree has no monitor.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

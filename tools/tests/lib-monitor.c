@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests events, from a sender that stands for udev. The test has a network and a /run of its own,
- * so that neither the machine's udev nor its programs get these events.
+ * Tests the events of CPUs, from a sender that stands for udev. The test has a network of its own,
+ * so that no program of the machine gets these events, and a /run of its own, in which the test
+ * makes the file that says that udev runs.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -29,7 +30,10 @@ struct header {
 	uint32_t subsystem_hash, devtype_hash, tags_high, tags_low;
 };
 
-/* The hash of a name of three letters, by which the kernel filters for a receiver. */
+/*
+ * The hash of a subsystem's name, here of three letters. By this hash, a filter in the kernel
+ * chooses the messages that a receiver gets.
+ */
 static uint32_t hash(const char *name)
 {
 	uint32_t value = 3;
@@ -158,7 +162,7 @@ static int open_monitor(void **state)
 	struct cpubolt_monitor *monitor;
 
 	assert_int_equal(cpubolt_open(NULL, &handle), 0);
-	/* Without udev no event would ever arrive. */
+	/* Without udev no event would ever arrive, so the library refuses to listen. */
 	assert_int_equal(cpubolt_monitor_open(handle, &monitor), -EOPNOTSUPP);
 	assert_int_equal(write_text("/run/udev/control", ""), 0);
 	assert_int_equal(cpubolt_monitor_open(handle, &monitor), 0);

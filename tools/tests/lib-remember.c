@@ -68,7 +68,10 @@ static void test_a_later_program_knows(void **state)
 	assert_int_equal(cpubolt_topology(later, 9, &topology), 0);
 	assert_int_equal(topology.core, 9);
 	cpubolt_close(later);
-	/* After another boot the file is not used, and only the link to the node is left. */
+	/*
+	 * After another boot the file is not used, and only the link to its node tells where CPU 9
+	 * is.
+	 */
 	tree_write(tree_folder(), "proc/sys/kernel/random/boot_id", "another\n");
 	assert_int_equal(cpubolt_open(tree_folder(), &later), 0);
 	assert_int_equal(cpubolt_topology(later, 9, &topology), 0);
@@ -104,7 +107,7 @@ static void test_modes(void **state)
 	tree_close(handle);
 }
 
-/* Returns the number of the inode: a file that is written anew has another inode. */
+/* Returns the inode number of the file: whenever the library writes the file, the inode changes. */
 static ino_t number_of_file(void)
 {
 	struct stat status;

@@ -36,7 +36,7 @@ static void test_one_write(void **state)
 	assert_text(tree_folder(), CPUS "bolt/offline", "2-3,23-31");
 	assert_int_equal(result.way, CPUBOLT_WAY_BATCH);
 	assert_int_equal(result.cpu, -1);
-	/* A recorded tree does not change: the CPUs that were online still are. */
+	/* A recorded tree does not change: the three CPUs that were online still are. */
 	assert_int_equal(result.missing, 3);
 	assert_int_equal(result.changed, 0);
 	assert_true(result.ns > 0);
@@ -62,7 +62,7 @@ static void test_nothing_to_do(void **state)
 	tree_close(handle);
 }
 
-/* The library sees what another program has changed meanwhile. */
+/* If the last look is 10 ms old or older, a request sees what other programs have changed since. */
 static void test_an_old_look(void **state)
 {
 	struct cpubolt *handle = tree_open("small+bolt");
@@ -135,7 +135,10 @@ static void test_refused_by_the_library(void **state)
 	tree_close(handle);
 }
 
-/* bolt/offline is a link to "enabled": the write succeeds, but "enabled" then has no number. */
+/*
+ * bolt/offline is a link to "enabled": the write succeeds, but "enabled" then has no number, so the
+ * library cannot look at the CPUs after the write.
+ */
 static void test_counts_that_are_not_known(void **state)
 {
 	struct cpubolt *handle = tree_open("small+bolt");
@@ -179,7 +182,10 @@ static void test_own_line(void **state)
 	assert_int_equal(result.cpu, 2);
 	assert_string_equal(result.state, "sched:active");
 	assert_string_equal(result.undo, "2:a:b");
-	/* No line is of this request: lines are older, of another error, or of other programs. */
+	/*
+	 * No line is of this request in the next three texts: first, all lines are of another
+	 * error; then, the line is older than the last look; then, both are of other programs.
+	 */
 	find(handle, text, EPERM, &result);
 	assert_int_equal(result.cpu, -1);
 	snprintf(text, sizeof(text), "batch=7 pid=%d cpu=1 state=old errno=16\n", (int)getpid());
@@ -188,7 +194,10 @@ static void test_own_line(void **state)
 	find(handle, "batch=8 pid=1 cpu=1 state=a errno=16\nbatch=9 pid=2 cpu=2 state=b errno=16\n",
 	     EBUSY, &result);
 	assert_int_equal(result.cpu, -1);
-	/* In a container getpid() does not give the PID in the line: the only new line is taken. */
+	/*
+	 * In a container getpid() does not give the PID that the line has: if only one new line is
+	 * of this error, that line is taken.
+	 */
 	find(handle, "batch=8 pid=1 cpu=1 state=a errno=16\n", EBUSY, &result);
 	assert_int_equal(result.cpu, 1);
 	tree_close(handle);

@@ -15,7 +15,10 @@ struct row {
 	const char *list;
 };
 
-/* Lists that are read into a set of 40 CPU numbers. */
+/*
+ * Lists for a set of 40 CPU numbers: each with the error, the offset in the list at which the error
+ * is found, and the CPUs that are read.
+ */
 static const struct row lists[] = {
 	{ "0", 0, 0, "0" },
 	{ "0-3,8", 0, 0, "0-3,8" },

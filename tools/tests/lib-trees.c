@@ -84,8 +84,9 @@ static void write_cut(struct cpubolt *handle, const char *name, const cpu_set_t 
 }
 
 /*
- * Wherever the kernel has cut the list of parked CPUs, perhaps within a number, the library takes
- * the CPUs that the list has, and no others, for parked.
+ * Bolt does not cut the list of parked CPUs: reading the list fails if it is longer than a page. If
+ * the list is cut nevertheless, perhaps within a number, the library takes the CPUs that the list
+ * has in full, and no others, for parked.
  */
 static void test_a_cut_list_of_parked_cpus(void **state)
 {
@@ -142,7 +143,7 @@ static void test_cut_lists(void **state)
 	write_cut(handle, CPUS "present", cpus);
 	write_cut(handle, CPUS "online", cpus);
 	write_cut(handle, CPUS "isolated", cpus);
-	/* For a mask that is not allocated, the kernel shows blanks, and "(null)" if that fits. */
+	/* For a mask that is not allocated, the kernel shows blanks, and what fits of "(null)". */
 	assert_true(asprintf(&blanks, "%*s", (int)sysfs_text_max(), "(nu") > 0);
 	tree_write(tree_folder(), CPUS "nohz_full", blanks);
 	free(blanks);
@@ -178,8 +179,8 @@ static void test_states(void **state)
 }
 
 /*
- * last_error names a CPU that a request could not put back; the hotplug state of that CPU may have
- * changed since.
+ * last_error names a CPU that a request could not put back. As the hotplug state of that CPU may
+ * have changed since, the library reads the state.
  */
 static void test_halfway_with_bolt(void **state)
 {
@@ -190,7 +191,10 @@ static void test_halfway_with_bolt(void **state)
 	tree_write(folder, CPUS "cpu1/hotplug/state", "236\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_int_equal(cpubolt_state(handle, 1), CPUBOLT_STATE_ONLINE);
-	/* The library looks at CPU 2, which no undo list names, only if an undo list was cut. */
+	/*
+	 * While the list of CPUs online has CPU 2, and no undo list names CPU 2, the library looks
+	 * at CPU 2 only if an undo list was cut.
+	 */
 	tree_write(folder, CPUS "cpu2/hotplug/state", "149\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_int_equal(cpubolt_state(handle, 2), CPUBOLT_STATE_ONLINE);
@@ -198,7 +202,7 @@ static void test_halfway_with_bolt(void **state)
 		   "batch=9 pid=1 cpu=1 state=a errno=5 undo=1:a,...\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
 	assert_int_equal(cpubolt_state(handle, 2), CPUBOLT_STATE_HALFWAY);
-	/* A CPU that is not in the list of CPUs online is looked at, too. */
+	/* A CPU that is neither in the list of CPUs online nor parked is looked at in any case. */
 	tree_write(folder, CPUS "bolt/last_error", "");
 	tree_write(folder, CPUS "online", "0-1,3\n");
 	assert_int_equal(cpubolt_refresh(handle), 0);
@@ -217,9 +221,9 @@ static void test_halfway_with_bolt(void **state)
 }
 
 /*
- * Waits until the library reads the file @name, which is a FIFO; the library gets @text. Before
- * that, @then becomes the hotplug state of CPU 2, and the files @gone, which end with NULL, are
- * deleted; both may be NULL.
+ * Waits until the library opens the file @name, which is a FIFO; then makes @then the hotplug state
+ * of CPU 2, and deletes the files in the array @gone, which ends with NULL; at last gives @text to
+ * the library. @then and @gone may be NULL.
  */
 static void serve(const char *name, const char *text, const char *then, const char *const *gone)
 {
@@ -305,7 +309,10 @@ static void plug(struct cpubolt *handle, const char *list)
 	assert_int_equal(cpubolt_refresh(handle), 0);
 }
 
-/* On arm64 a CPU that is not plugged in is present, but not enabled. */
+/*
+ * On arm64 a CPU that is not plugged in is in the kernel's list "present", but not in the list
+ * "enabled". The library does not count such a CPU as present.
+ */
 static void test_a_cpu_that_is_not_enabled(void **state)
 {
 	struct cpubolt *handle = tree_open("small");
@@ -322,7 +329,10 @@ static void test_a_cpu_that_is_not_enabled(void **state)
 	tree_close(handle);
 }
 
-/* After a CPU was unplugged, another CPU may be plugged in and get the number. */
+/*
+ * After a CPU was unplugged, a different CPU may be plugged in and get its number, so the library
+ * looks again whether there is a file cpuN/online.
+ */
 static void test_a_cpu_is_replaced(void **state)
 {
 	struct cpubolt *handle = tree_open("small");
@@ -478,7 +488,7 @@ static void test_topology_is_remembered(void **state)
 
 /*
  * A CPU goes offline after the library has read the number of its core, while the library reads
- * the number of its cluster from a FIFO. Half of the topology must not be remembered.
+ * the number of its cluster from a FIFO. A topology that was read only in part is not remembered.
  */
 static void test_topology_of_a_cpu_that_goes(void **state)
 {
@@ -537,7 +547,7 @@ static void test_caches(void **state)
 	assert_int_equal(cpubolt_cache(handle, 19, 0, &cache), -ENODATA);
 	assert_int_equal(cpubolt_cache(handle, 99, 0, &cache), -ERANGE);
 	tree_close(handle);
-	/* Without numbers of caches, a cache has the number of the first CPU that shares it. */
+	/* If sysfs gives a cache no number, the cache gets that of the first CPU that shares it. */
 	handle = tree_open("clusters");
 	assert_int_equal(cpubolt_cache(handle, 6, 2, &cache), 0);
 	assert_int_equal(cache.id, 4);

@@ -29,8 +29,9 @@ static void run(const char *program, const char *name, const char *folder)
 }
 
 /*
- * Returns the folder in which trees are made: the one in TMPDIR if that is set; else /dev/shm if it
- * has 1 GiB of room, because a tree may have tens of thousands of files; otherwise /tmp.
+ * Returns the folder in which trees are made: the one that TMPDIR names, if TMPDIR is set; else
+ * /dev/shm, if this folder is writable and has 1 GiB of room: a tree may have tens of thousands of
+ * files, which are made fastest in memory; otherwise /tmp.
  */
 static const char *where(void)
 {

@@ -16,9 +16,9 @@
 struct cpubolt *tree_open(const char *name);
 
 /**
- * tree_open_wide() - the tree "small+bolt" with masks that say that 1,780 CPUs are online
+ * tree_open_wide() - make and open a tree in which lists say that 1,780 CPUs are online
  *
- * This tree is made quickly, as most CPUs have no files of their own in the tree.
+ * Otherwise the tree is "small+bolt": it is made quickly, as most CPUs have no files of their own.
  */
 struct cpubolt *tree_open_wide(void);
 

@@ -41,7 +41,7 @@ static int remove_root(void **unused)
 	return system(command);
 }
 
-/* Writes the files that /sys has on a machine of two packages. */
+/* Writes the files of RAPL that /sys has on a machine of two packages. */
 static void put_rapl(void)
 {
 	put(RAPL "/enabled", "1\n");

@@ -175,7 +175,10 @@ static void check_two(const char *machine, const char *requests, const char *wan
 	energy_model_free(&model);
 }
 
-/* The message names the file that has the line, or that would have to have the section. */
+/*
+ * The message names the file that has the wrong line or section, or, if a section is missing, the
+ * file that would have to have the section.
+ */
 static void test_messages_name_the_right_file(void **unused)
 {
 	static const char machine[] = HEAD
@@ -485,7 +488,7 @@ static void test_same_times_same_energy(void **unused)
 	assert_true(energy_spent(&model, &native) == energy_spent(&model, &bolt));
 	energy_run_free(&native);
 	energy_run_free(&bolt);
-	/* If requests of Bolt take seconds, decisions come late, and work waits. */
+	/* If requests of Bolt take two seconds, no decision is made meanwhile, and work waits. */
 	assert_int_equal(energy_run(&model, WAY_NATIVE, &energy_fast_pace, &trace, &native), 0);
 	model.requests[ENERGY_BOLT].off_ms.value = model.requests[ENERGY_BOLT].on_ms.value = 2000;
 	assert_int_equal(energy_run(&model, WAY_BOLT, &energy_fast_pace, &trace, &bolt), 0);

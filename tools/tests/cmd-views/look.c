@@ -98,7 +98,7 @@ static void a_task_may_run_on_a_cpu_that_comes(void **state)
 
 	task = start(0);
 	if (!task)
-		skip();		/* this test may not run on CPU 0 of this machine */
+		skip();		/* CPU 0 of this machine is offline, or forbidden to this test */
 	call.machine = tree_open("small");
 	tree_write(tree_folder(), "sys/devices/system/cpu/online", "2-3\n");
 	assert_int_equal(cpubolt_refresh(call.machine), 0);

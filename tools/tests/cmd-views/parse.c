@@ -245,7 +245,10 @@ static void odd_interrupts(void **state)
 	assert_string_equal(table.rows[5].name, "");
 	assert_string_equal(table.rows[6].name, "eth0-ipi");
 	irq_free(&table);
-	/* With one CPU, the counts of the whole machine look like those of the CPU. */
+	/*
+	 * With one CPU, a count of the whole machine looks like a count of the CPU. Such lines are
+	 * left out because no description follows the count.
+	 */
 	assert_int_equal(irq_parse("CPU0\nLOC: 5   Local timer interrupts\nERR: 7\nMIS:  0  \n",
 				   &table), 0);
 	assert_int_equal(table.count, 1);
@@ -312,7 +315,7 @@ static void busy_nodes_keep_their_own_interrupts(void **state)
 
 	for (int i = 0; i < 16; i++)
 		cpus[i] = (struct keep_cpu){ .cpu = i, .node = i / 4 };
-	/* Node 0: quiet. Node 1: a fast device. Node 2: many interrupts. Node 3: hardly any. */
+	/* Node 0: no device. Node 1: a fast one. Node 2: 397 slow ones. Node 3: a very slow one. */
 	for (int i = 0; i < 400; i++)
 		irqs[i] = (struct keep_irq){ .node = 2, .rate = 10 };
 	irqs[0] = (struct keep_irq){ .node = 1, .rate = 45000 };
@@ -687,7 +690,7 @@ static void rules_behind_an_action(void **state)
 	assert_true(seen.rules[0].line == 2 && seen.rules[0].add_only);
 	assert_true(seen.rules[1].line == 4 && !seen.rules[1].add_only);
 
-	/* None of these jumps lets only "add" events of CPUs come to the lines behind the jump. */
+	/* Behind each of these jumps, the lines get other events of CPUs than "add" as well. */
 	seen.count = 0;
 	udev_parse("SUBSYSTEM==\"memory\", ACTION!=\"add\", GOTO=\"end\"\n"
 		   "ACTION!=\"add|change\", GOTO=\"end\"\n"

@@ -292,7 +292,7 @@ void put_counts(void)
 	CPU_FREE(online);
 }
 
-/* Each interrupt may be anywhere, and is on CPU 0; but the managed interrupt is on CPU 3. */
+/* The movable interrupts may be on any CPU, and are on CPU 0; the managed one is bound to CPU 3. */
 static void put_interrupts(void)
 {
 	char *path;

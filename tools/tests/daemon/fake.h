@@ -25,7 +25,10 @@ extern int broken;		/* requests that bring this CPU online fail; or NO_CPU */
 extern bool disabled;		/* CPU hotplug is disabled for a moment: each request fails */
 extern bool short_of_memory;	/* each request fails, and no CPU is named */
 extern unsigned int requests;
-/* If not NULL: CPUs that another program leaves online when the daemon next writes its file. */
+/*
+ * If not NULL: when the daemon next writes its file of the CPUs taken, another program changes
+ * CPUs, so that these CPUs are online, and no others
+ */
 extern const char *race;
 
 #define DEVICES	4
@@ -44,25 +47,31 @@ extern struct device {
 
 extern bool overflows;	/* irq_keep and parked are longer than a page: no program can read them */
 extern bool flickers;		/* a CPU comes or goes between any two looks at the CPUs online */
-extern unsigned int affinities;	/* how many affinities were written */
-extern unsigned int listed;	/* how many of these while irq_keep had CPUs */
+extern unsigned int affinities;	/* how often an affinity was written, or a write was refused */
+extern unsigned int listed;	/* how many of these writes were made while irq_keep had CPUs */
 extern unsigned int lists;	/* how often irq_keep was written */
-extern unsigned int late;	/* movable interrupts on CPUs when these went offline */
-/* So many more times, rows of /proc/interrupts have fewer counts than the first line has CPUs. */
+extern unsigned int late;	/* movable interrupts on CPUs when these were asked to go offline */
+/*
+ * In so many further calls of put_counts(), all rows of /proc/interrupts but the first have fewer
+ * counts than the first line has CPUs.
+ */
 extern unsigned int torn;
 
 /** begin() - make the tree @name, and begin a daemon with @policy there */
 void begin(const char *name, const char *policy);
 
-/** begin_interrupts() - as begin(), but the daemon moves interrupts; @fixed: as in [fixed] */
+/**
+ * begin_interrupts() - as begin() with the tree "small+bolt", but the daemon moves interrupts
+ * @fixed: the CPUs that the policy "fixed" wants
+ */
 void begin_interrupts(const char *policy, const char *fixed);
 
 void end(void);
 
-/** wait_for() - let so many intervals of a second pass */
+/** wait_for() - let @seconds intervals pass, each of which is a second long */
 void wait_for(unsigned int seconds);
 
-/** put_busy() - write that the first @cpus CPUs were busy for @ticks hundredths of a second */
+/** put_busy() - write that the first @cpus CPUs have been busy for @ticks ticks since the boot */
 void put_busy(unsigned int cpus, unsigned long ticks);
 
 /** put_affinity() - set the affinity of an interrupt, as if a program had done so */
@@ -71,7 +80,7 @@ void put_affinity(const struct device *device, const char *list);
 /** put_counts() - count the interrupts of one more second */
 void put_counts(void);
 
-/** assert_file() - check that the daemon's file has these CPUs */
+/** assert_file() - check that the daemon's file of the CPUs taken lists these CPUs */
 void assert_file(const char *list);
 
 #endif /* FAKE_H */

@@ -206,7 +206,7 @@ static int told_in_the_file(void)
 	return told;
 }
 
-/* The daemon takes back from irqbalance only what it has told irqbalance. */
+/* The daemon takes a list back from irqbalance only if irqbalance has got that list. */
 static void test_a_list_that_is_too_long(void **state)
 {
 	unsigned int i;

@@ -121,7 +121,10 @@ static void test_busy_interrupts_are_spread(void **state)
 	rate(2, 2000);
 	rate(3, 20);
 	assert_int_equal(plan(), 2);
-	/* The busiest interrupt moves first: the other interrupts make CPU 0 busier than CPU 1. */
+	/*
+	 * The busiest interrupt moves, and moves first: even without this interrupt, CPU 0 is
+	 * busier than CPU 1, because of the other interrupts.
+	 */
 	assert_int_equal(moves[0].irq, 0);
 	assert_int_equal(moves[0].to, 1);
 	assert_int_equal(moves[0].cause, CAUSE_BUSY);
@@ -389,7 +392,7 @@ static void test_what_holds_for_any_interrupts(void **state)
 struct played {
 	unsigned int moves, late;	/* all moves, and moves in the second half of the time */
 	unsigned int most;		/* most moves of one interrupt */
-	unsigned int back;		/* moves to the CPU that the interrupt was on before */
+	unsigned int back;		/* moves back to the CPU that the move before had left */
 };
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests how cpuboltd finds which program has taken each CPU, which CPUs are needed, and what has to
- * be put back
+ * be put back; and how cpuboltd answers "cpubolt policy"
  */
 #include <errno.h>
 #include <stdio.h>
@@ -568,7 +568,10 @@ static void test_partitions_with_exclusive_cpus(void **state)
 	place_end();
 }
 
-/* A partition that is not valid has the effective CPUs of its parent, and none of its own. */
+/*
+ * A partition that is not valid, here because it has no CPUs of its own, shows the effective CPUs
+ * of its parent: these CPUs need not stay for the partition.
+ */
 static void test_a_partition_without_cpus(void **state)
 {
 	place_begin("small+bolt");

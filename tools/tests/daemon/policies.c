@@ -277,7 +277,10 @@ static void test_package_switches_clusters(void **unused)
 	set_loads(&world, 50, 0);
 	decide(&world, &policy_package);
 	assert_wanted(&world, 0, 3);
-	/* The small CPUs are busy for 90 % of the time, which is more than 80 %. */
+	/*
+	 * The small CPUs are busy for 90 % of the time, which is more than the 80 % of "up": the
+	 * policy wants the big CPUs instead.
+	 */
 	set_online(&world, 0, 3);
 	set_loads(&world, 900, 0);
 	decide(&world, &policy_package);
@@ -288,7 +291,10 @@ static void test_package_switches_clusters(void **unused)
 	world.inputs.runnable = 8;
 	decide(&world, &policy_package);
 	assert_wanted(&world, 0, 7);
-	/* One cluster suffices for the load, unless the cluster has fewer CPUs than min_cpus. */
+	/*
+	 * One cluster suffices for the load, but the policy wants both clusters if one has fewer
+	 * CPUs than min_cpus.
+	 */
 	world.inputs.runnable = 0;
 	set_loads(&world, 50, 0);
 	world.settings.min_cpus = 4;
@@ -493,7 +499,10 @@ static void test_wishes_that_end_early(void **unused)
 	}
 	for (waited = 0; waited < 300 && CPU_COUNT(&world.online) < 2; waited++)
 		wish(&world, true);
-	/* The CPU was wanted for less than a minute, so the hold of three seconds is doubled. */
+	/*
+	 * The policy wanted the CPU for less than a minute after the CPU first came, so the hold of
+	 * three seconds is doubled.
+	 */
 	assert_int_equal(waited, 7);
 	end(&world);
 }
@@ -567,7 +576,7 @@ struct made_up {
 	enum shape shape;
 	double base, height, walk;
 	unsigned int period;
-	/* How many tasks do the work, each at its own times; 0: no task waits beside idle CPUs. */
+	/* How many tasks do the work, each at its own times; 0: no task waits while CPUs idle. */
 	unsigned int tasks;
 };
 

@@ -47,7 +47,7 @@ static void test_a_pinned_task_with_the_policy_package(void **state)
 	end();
 }
 
-/* Lets the first @cpus CPUs be busy, for @percent of the time, for so many seconds. */
+/* For @seconds seconds, lets the first @cpus CPUs be busy for @percent percent of the time. */
 static void work(unsigned int cpus, unsigned long percent, unsigned int seconds)
 {
 	static unsigned long ticks;
@@ -58,7 +58,10 @@ static void work(unsigned int cpus, unsigned long percent, unsigned int seconds)
 	}
 }
 
-/* big.LITTLE: when the small CPUs are too few, the big ones come, and the small ones go. */
+/*
+ * big.LITTLE: when the small CPUs do not suffice for the load, the big ones come, and the small
+ * ones go; when the load is low again, the small ones come back, and the big ones go.
+ */
 static void test_clusters_are_switched(void **state)
 {
 	begin("clusters+bolt", "package");
@@ -75,7 +78,7 @@ static void test_clusters_are_switched(void **state)
 	work(8, 90, 20);
 	assert_true(CPU_ISSET_S(0, machine.size, one.owner.online));
 	assert_true(CPU_ISSET_S(7, machine.size, one.owner.online));
-	/* One cluster has fewer CPUs than min_cpus, so both clusters stay. */
+	/* Each cluster alone has fewer CPUs than min_cpus, so both clusters stay. */
 	put_task(10, "pinned", "0-7", 0, 0);
 	config.settings.min_cpus = 5;
 	work(8, 0, 60);
@@ -83,7 +86,10 @@ static void test_clusters_are_switched(void **state)
 	end();
 }
 
-/* No CPU goes for a while, but the daemon goes on writing its metrics. */
+/*
+ * In a pause in which no CPU goes, as after a failed request that named no CPU, the daemon goes on
+ * writing its metrics: tree_delete() would fail if the file were missing.
+ */
 static void test_metrics_in_a_pause(void **state)
 {
 	begin("small+bolt", "load");
@@ -99,7 +105,10 @@ static void test_metrics_in_a_pause(void **state)
 	end();
 }
 
-/* The daemon looks again which CPUs are needed, also among the CPUs that it has taken. */
+/*
+ * Every ten seconds the daemon looks again which CPUs tasks and partitions need, also among the
+ * CPUs that it has taken.
+ */
 static void test_needs_come_and_end(void **state)
 {
 	begin("small+bolt", "load");
@@ -200,8 +209,9 @@ static void lease(const char *list, unsigned int seconds)
 }
 
 /*
- * While CPU hotplug is disabled for a moment, no CPU is at fault, so the daemon makes one request
- * in each interval, and the CPUs come and go as soon as the kernel lets them.
+ * While CPU hotplug is disabled for a moment, the daemon makes one request in each interval, so
+ * that CPUs come and go as soon as the kernel lets them: no CPU that comes counts as at fault, and
+ * a CPU that goes counts as at fault only after three refusals in a row.
  */
 static void test_hotplug_that_is_disabled_for_a_moment(void **state)
 {
@@ -242,7 +252,10 @@ static void test_a_cpu_that_does_not_come_without_bolt(void **state)
 	end();
 }
 
-/* On arm64, unplugging a CPU that is offline changes only the list "enabled". */
+/*
+ * On arm64, unplugging a CPU that is offline changes only the list "enabled". The daemon sees that,
+ * and no longer has the CPU in its file.
+ */
 static void test_a_cpu_that_is_not_enabled_any_more(void **state)
 {
 	begin("small+bolt", "load");
@@ -257,8 +270,8 @@ static void test_a_cpu_that_is_not_enabled_any_more(void **state)
 }
 
 /*
- * The kernel refuses three times to let the same CPU go: then the daemon leaves that CPU alone for
- * a while, so that the other idle CPUs can go.
+ * The kernel refuses three times in a row to let the same CPU go: then the daemon leaves that CPU
+ * alone for a while, so that the other idle CPUs can go.
  */
 static void test_a_cpu_that_may_not_go(void **state)
 {
@@ -273,7 +286,10 @@ static void test_a_cpu_that_may_not_go(void **state)
 	end();
 }
 
-/* A CPU that irq_keep lists cannot go: after one refusal the daemon leaves the CPU alone. */
+/*
+ * A CPU that irq_keep lists cannot go: after one refusal the daemon leaves the CPU alone for a
+ * while.
+ */
 static void test_a_cpu_in_irq_keep(void **state)
 {
 	unsigned int i;
@@ -289,7 +305,10 @@ static void test_a_cpu_in_irq_keep(void **state)
 	end();
 }
 
-/* A program that puts CPUs back while CPU hotplug is disabled does not wait for each CPU. */
+/*
+ * While CPU hotplug is disabled, each request waits up to 0.6 s and fails: so a program that puts
+ * CPUs back gives up after a few requests, and does not make a request for each CPU.
+ */
 static void test_putting_back_while_hotplug_is_disabled(void **state)
 {
 	struct cpubolt_result result;
@@ -334,7 +353,10 @@ static void test_cpus_come_after_an_error_without_a_cpu(void **state)
 	end();
 }
 
-/* A CPU that was taken, and is unplugged, is not the daemon's when it is plugged in again. */
+/*
+ * A CPU that the daemon has taken, and that is unplugged, is not the daemon's any more when the CPU
+ * is plugged in again.
+ */
 static void test_a_cpu_that_is_unplugged(void **state)
 {
 	begin("small+bolt", "load");
@@ -371,7 +393,7 @@ static void test_a_look_at_tasks_that_fails(void **state)
 	end();
 }
 
-/* While the file of the CPUs taken cannot be written, no CPU goes, but CPUs come. */
+/* While the daemon cannot write which CPUs it has taken, no CPU goes, but CPUs come. */
 static void test_cpus_come_when_no_file_can_be_written(void **state)
 {
 	char path[4096];
@@ -404,7 +426,10 @@ static void test_fixed_without_a_list(void **state)
 	end();
 }
 
-/* The answer to "cpubolt policy lease" says which CPUs are online at that time. */
+/*
+ * The daemon brings the CPUs of a lease online before it answers "cpubolt policy lease"; the answer
+ * names the CPUs that have not come.
+ */
 static void test_a_lease_is_answered_when_cpus_are_there(void **state)
 {
 	char *answer;
@@ -425,7 +450,10 @@ static void test_a_lease_is_answered_when_cpus_are_there(void **state)
 	end();
 }
 
-/* The library says that it does not know which CPUs are parked, and the daemon goes on. */
+/*
+ * If the list of parked CPUs is longer than a page, the library says that it does not know which
+ * CPUs are parked, and the daemon goes on: a lease brings its CPU online.
+ */
 static void test_a_list_of_parked_cpus_longer_than_a_page(void **state)
 {
 	begin("small+bolt", "load");
@@ -451,8 +479,8 @@ static void test_the_last_metrics(void **state)
 	begin("small+bolt", "load");
 	daemon_end(&one);
 	/*
-	 * The daemon computes the end of an interval from clock_us, but the event loop waits
-	 * by CLOCK_MONOTONIC, which is past one second: so the event loop does not wait.
+	 * The daemon computes the end of an interval from clock_us: two seconds. But the event
+	 * loop waits by the real CLOCK_MONOTONIC, which is past that, and so does not wait.
 	 */
 	clock_us = SECOND_US;
 	config.rules.hold_us = 0;
@@ -479,8 +507,8 @@ static void test_a_start_with_what_cannot_be_put_back(void **state)
 	begin("small+bolt", "load");
 	daemon_end(&one);
 	/*
-	 * The daemon computes the end of an interval from clock_us, but the event loop waits
-	 * by CLOCK_MONOTONIC, which is past one second: so the event loop does not wait.
+	 * The daemon computes the end of an interval from clock_us: two seconds. But the event
+	 * loop waits by the real CLOCK_MONOTONIC, which is past that, and so does not wait.
 	 */
 	clock_us = SECOND_US;
 	taken = cpus_of("2-3");

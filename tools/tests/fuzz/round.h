@@ -13,7 +13,7 @@ typedef int parse_set(const struct set *set, const cpu_set_t *possible, const ch
 typedef char *format_set(const struct set *set);
 
 /**
- * fuzz_round() - read a set, write the set as text, and read that text
+ * fuzz_round() - read a set, write the set as text, and check that this text is read as that set
  * @data: the first byte, times 32, is how many CPU numbers the machine has; a byte of 0 means one
  *	  CPU number. The text of a set follows.
  */

@@ -7,7 +7,7 @@
 
 char *fuzz_text(const uint8_t *data, size_t size)
 {
-	/* The buffer has exactly this size, so that AddressSanitizer sees a read behind its end. */
+	/* The buffer ends with the NUL, so that AddressSanitizer sees a read behind the text. */
 	char *text = malloc(size + 1);
 
 	fuzz_require(text != NULL, "memory");
