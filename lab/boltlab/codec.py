@@ -5,6 +5,7 @@ The type of a field may have a rule for the field's value, as in ``Annotated[int
 dataclass may have a method ``flaw()`` that returns how its fields contradict each other, or "".
 """
 
+import contextlib
 import json
 import math
 import types
@@ -78,8 +79,9 @@ def load(path: Path, no: str, make: Callable[[Any], T]) -> T:
 def read(made: type[T], path: Path, no: str, kind: str = "") -> T:
     """Return an object of the dataclass ``made`` from the file ``path``, a document of ``kind``.
 
-    Raises BoltError as load() does. In a document without a kind, keys that are no fields are
-    ignored, because such a document also has figures that are computed from its other figures.
+    Raises BoltError as load() does. If ``kind`` is "", the document has no kind, and keys that are
+    no fields are ignored, because such a document also has figures that are computed from its other
+    figures.
     """
     return load(path, no, lambda document: _whole(made, document, kind))
 
@@ -105,7 +107,7 @@ def head(document: object, where: str, kind: str = "") -> Mapping[str, Any]:
 
 
 def decode(kind: type[T], value: object, where: str, *, strict: bool = False) -> T:
-    """Return the dataclass ``kind`` with the contents of the JSON object ``value``.
+    """Return an object of the dataclass ``kind`` with the contents of the JSON object ``value``.
 
     ``where`` names the place of ``value`` in messages. Raises BoltError naming the first flaw of
     ``value``. A key that is no field is a flaw if ``strict``, and is ignored otherwise.
@@ -186,13 +188,16 @@ def lines(kind: str, more: Mapping[str, Any], key: str, rows: Iterable[Mapping[s
 
 
 def is_device(path: Path) -> bool:
-    """Tell whether ``path`` is a device or a pipe, which save() does not replace by a file."""
+    """Tell whether ``path`` is a device or a pipe, which save() does not replace by a file.
+
+    The answer is True for a directory as well, on which save() raises BoltError.
+    """
     return path.exists() and not path.is_file()
 
 
 @contextmanager
 def changing() -> Iterator[None]:
-    """Keep other calls of the lab from changing result files while the caller changes one.
+    """Keep other callers of changing() waiting while the caller reads and changes a result file.
 
     The lock is in the cache, so that no file is left beside the results.
     """
@@ -217,5 +222,7 @@ def save(text: str, path: Path) -> None:
         half.write_text(text, encoding="utf-8")
         half.replace(path)
     except OSError as error:
-        half.unlink(missing_ok=True)
         raise BoltError(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            half.unlink()

@@ -97,6 +97,17 @@ def test_files(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_no_half_of_a_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(half: Path, target: Path) -> None:
+        assert half.exists()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        codec.save("text", tmp_path / "trees.json")
+    assert not list(tmp_path.iterdir())
+
+
 def test_no_rows(tmp_path: Path) -> None:
     assert json.loads(codec.lines("leaves", {}, "leaves", [])) == {
         "schema": codec.SCHEMA,
