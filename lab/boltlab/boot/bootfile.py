@@ -20,7 +20,11 @@ NONE = "-"
 
 @dataclass(frozen=True)
 class BootResults:
-    """All boots of one boot-bench, and the architecture, setting and emulator that ran them."""
+    """The boots of one architecture, and the setting and emulator with which kernels were booted.
+
+    Variants may boot different kernels of the same release: ``kernel`` is the release of all, and
+    ``config_sha`` is of the first variant's kernel. ``accel`` says how the emulator runs CPUs.
+    """
 
     arch: str
     setting: str
@@ -33,7 +37,7 @@ class BootResults:
 
 
 def sizes(results: BootResults) -> list[tuple[int, int]]:
-    """Return the sizes, (CPUs, nodes), of the machines with more than one CPU, in order."""
+    """Return the sizes, (CPUs, nodes), of the machines with more than one CPU, sorted."""
     return sorted({(boot.cpus, boot.nodes) for boot in results.boots if boot.cpus > 1})
 
 
@@ -46,7 +50,7 @@ def find(results: BootResults, variant: str, size: tuple[int, int]) -> Boot | No
 
 
 def names(results: BootResults) -> list[str]:
-    """Return the variants that were booted, in the order of data/boot.toml."""
+    """Return the booted variants that data/boot.toml has, in the order of data/boot.toml."""
     booted = {boot.variant for boot in results.boots}
     return [name for name in boots.variants(results.arch) if name in booted]
 
@@ -54,8 +58,9 @@ def names(results: BootResults) -> list[str]:
 def to_json(results: BootResults) -> dict[str, Any]:
     """Return ``results`` as a JSON object: schema 1, a case for each size, and the boots.
 
-    The object also has the growth of callbacks and, for boots in virtual time, what
-    bootmodel.check() finds: the errors of the model, and its times for larger machines.
+    Sizes for which no variant has a CPU-dependent time have no case. The object also says how the
+    times of traced callbacks grow and, for boots in virtual time, what bootmodel.check() finds: the
+    errors of the model, and the model's times for machines of the talk.
     """
     document = {"schema": codec.SCHEMA, **asdict(results)}
     document["cases"] = [
@@ -105,7 +110,10 @@ def load(path: Path) -> BootResults:
 
 
 def dependents(results: BootResults) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of CPU-dependent times in ms, with ratios to native."""
+    """Return header and cells of the table of CPU-dependent times.
+
+    The times are in ms. In brackets is the time of native divided by the variant's time.
+    """
     header = ["CPUs/nodes", *names(results)]
     cells = []
     for size in sizes(results):
@@ -125,7 +133,11 @@ def dependents(results: BootResults) -> tuple[list[str], list[list[str]]]:
 
 
 def phases(results: BootResults, size: tuple[int, int]) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of phases: ms more than on a machine of one CPU."""
+    """Return header and cells of the table of phases on a machine of ``size``.
+
+    The cells say how many ms more a phase takes than on one CPU. Variants that were not booted on
+    both machines are left out.
+    """
     header = [f"{size[0]}/{size[1]}, ms", *(row["name"] for row in boots.table()["phase"])]
     cells = []
     for variant in names(results):
@@ -169,7 +181,7 @@ def draw(results: BootResults, title: str) -> Canvas:
 def headline(results: BootResults, variants: Sequence[str] = ("talk", "all")) -> list[str]:
     """Return a line for each of ``variants`` that, like native, was booted on the largest machine.
 
-    The line says by which factor the CPU-dependent time is less than that of native.
+    The line says how many times as long the CPU-dependent time of native is.
     """
     lines = []
     for size in sizes(results)[-1:]:
@@ -177,6 +189,6 @@ def headline(results: BootResults, variants: Sequence[str] = ("talk", "all")) ->
         for name in variants:
             if name in values and "native" in values and values[name]["median"] > 0:
                 ratio = values["native"]["median"] / values[name]["median"]
-                machine = f"{size[0]} CPUs, {size[1]} nodes"
-                lines.append(f"{CASE} at {machine}: {name} {ratio:.2f}x less than native")
+                machine = f"{size[0]} CPUs, {size[1]} node{'s' if size[1] > 1 else ''}"
+                lines.append(f"{CASE} at {machine}: native takes {ratio:.2f}x as long as {name}")
     return lines

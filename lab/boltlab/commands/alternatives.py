@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt alternatives``: compares ways to keep tasks away from CPUs, Bolt among them."""
+"""``bolt alternatives``: compares ways to keep tasks away from CPUs, with Bolt and without."""
 
 import argparse
 from typing import Any
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=cli.positive,
         default=20,
         metavar="N",
-        help="how often a CPU goes and comes in each way (%(default)s)",
+        help="how often a CPU goes and comes in each way, idle and again busy (%(default)s)",
     )
     parser.add_argument(
         "--seconds",
@@ -42,7 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the guests, print the table and write the file; raise BoltError when a guest fails."""
+    """Run the guests, print the table and write the file of ``--json``, if that option is given.
+
+    Raises BoltError when a guest fails.
+    """
     targets = arch.select(args.arch)
     packages.ensure("build", "guest", "qemu", arches=targets)
     commit, where = git.measured(), source.resolve(args.source)

@@ -144,7 +144,7 @@ def test_what_depends_on_the_cpus() -> None:
     assert [row[0] for row in cells] == [f"{n}/{m}" for n, m in MACHINES]
     assert all(row[2].endswith("(3.00x)") for row in cells)
     assert bootfile.headline(results()) == [
-        "boot_cpu_dependent at 128 CPUs, 16 nodes: all 3.00x less than native"
+        "boot_cpu_dependent at 128 CPUs, 16 nodes: native takes 3.00x as long as all"
     ]
 
 
