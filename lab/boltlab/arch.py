@@ -54,7 +54,7 @@ class Arch:
 
     @property
     def config_fragment(self) -> Path:
-        """Return the path of the configuration of flavours without a ``base`` in flavours.toml."""
+        """Return the path of the options that flavours without a ``base`` start from."""
         return Path(__file__).resolve().parent / "data" / "config" / f"{self.name}.config"
 
 

@@ -12,7 +12,7 @@ from boltlab import arch, packages
 from boltlab.errors import BoltError
 
 # checkpatch's FILE_PATH_CHANGES asks, for each patch that adds, moves or removes files, whether
-# MAINTAINERS needs a change, although another patch of the series has made that change.
+# MAINTAINERS needs a change, although one patch of Bolt's series makes that change for all.
 IGNORED = ("FILE_PATH_CHANGES",)
 
 _FINDING = re.compile(r"^.*?:(?:\d+:)? (?:ERROR|WARNING|CHECK):.*$", re.M)
@@ -29,7 +29,8 @@ class Finding:
 def check(tree: Path, patches: Sequence[Path]) -> list[Finding]:
     """Run checkpatch.pl --strict of the kernel ``tree`` over ``patches``; return its findings.
 
-    Raises BoltError when checkpatch itself cannot run.
+    Patches without a finding are left out. Raises BoltError when checkpatch reports no finding in a
+    patch, but fails or complains on stderr.
     """
     packages.ensure("checkpatch")
     with ThreadPoolExecutor(arch.cores()) as pool:

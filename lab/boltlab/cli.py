@@ -72,7 +72,7 @@ def add_one_arch(parser: argparse.ArgumentParser) -> None:
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """Add ``--source`` and ``--version``: both set args.source, a Where for source.resolve()."""
+    """Add ``--source`` and ``--version``: either sets args.source, a Where for source.resolve()."""
     either = parser.add_mutually_exclusive_group()
     either.add_argument(
         "--source",
@@ -152,7 +152,7 @@ def output(text: str) -> Path:
     folder = path.parent if device else path.resolve().parent
     if not folder.is_dir():
         raise argparse.ArgumentTypeError(f"no directory {folder}")
-    # codec.save() writes a new file, and renames it; a device is written to.
+    # codec.save() makes a new file in the folder, and renames the new file; a device is written to.
     written = (path,) if device else (folder, path)
     if not all(os.access(each, os.W_OK) for each in written if each.exists()):
         raise argparse.ArgumentTypeError(f"cannot write {path}")
@@ -160,9 +160,10 @@ def output(text: str) -> Path:
 
 
 def picture(text: str, kinds: Sequence[str] = PICTURES) -> Path:
-    """Return the path of a picture to write, or have argparse refuse ``text`` as by output().
+    """Return the path of a picture to write, or have argparse refuse ``text``.
 
-    The end of the name, one of ``kinds``, says which kind of picture is wanted.
+    ``text`` is refused as by output(), and also if the name does not end in one of ``kinds``. The
+    end of the name says which kind of picture is wanted.
     """
     path = output(text)
     if path.suffix not in kinds:
@@ -171,7 +172,7 @@ def picture(text: str, kinds: Sequence[str] = PICTURES) -> Path:
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """Return the numbers in ``text``, separated by commas, or have argparse refuse ``text``."""
+    """Return the whole numbers in ``text``, divided by commas, or have argparse refuse ``text``."""
     try:
         return tuple(int(word) for word in text.split(","))
     except ValueError as error:
@@ -206,8 +207,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _fail("interrupted; the next call uses what is built already")
         return errors.INTERRUPTED
     except BrokenPipeError:
-        # The program that reads the lab's output has ended, as head and less do. The lab prints no
-        # message then, and the exit status says that the output is not complete.
+        # The program that reads the lab's output has ended before the lab, as head and less may.
+        # The lab prints no message then, and the exit status says that the output is not complete.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return errors.FAILURE
     except OSError as error:  # e.g. the disk is full, or files in the cache belong to another user
@@ -217,7 +218,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def handle_ends(handler: Callable[[int, FrameType | None], object]) -> None:
-    """Have ``handler`` called for SIGTERM and SIGHUP; nohup's SIGHUP stays ignored."""
+    """Have ``handler`` called for SIGTERM and SIGHUP.
+
+    A signal that the lab's caller has had ignored, as nohup does with SIGHUP, stays ignored.
+    """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)

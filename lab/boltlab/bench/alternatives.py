@@ -18,7 +18,8 @@ from boltlab.kept import number
 from boltlab.kernel.build import Kernel
 
 KIND = "alternatives"  # kind of result file
-# The CPUs from which each way keeps tasks away while the way is measured. The guest has four CPUs.
+# The CPUs from which each way keeps tasks away while Row.quiet is measured; Row.times and Row.taken
+# are measured on the first of these CPUs alone. CPUs 0 and 1 of the guest are left to tasks.
 PAUSED = "2-3"
 TIMES = ("in", "left", "back", "out")
 NONE = "-"
@@ -38,10 +39,13 @@ class Quiet:
     """What happened on one CPU of PAUSED during a pause.
 
     A pause is the time for which one of the ways() keeps tasks away from all CPUs of PAUSED, while
-    a small load runs in the guest. ``counted`` is how many more interrupts /proc/interrupts counts
-    on the CPU over this pause than over a pause that ends at once. ``mean_ms`` and ``longest_ms``
-    are lengths of the CPU's idle periods. ``tasks`` maps a task's name to how often the CPU
-    switched to the task.
+    a small load runs in the guest. (The way "online" does nothing: tasks of the load may come.)
+    The kernel's trace events give all figures but ``counted``; a CPU that is offline writes no
+    trace events. ``counted`` is how many more interrupts /proc/interrupts counts on the CPU over
+    this pause than over a pause that ends at once. ``mean_ms`` and ``longest_ms`` are the mean and
+    the longest of the CPU's idle periods; both are the length of the pause if ``wakeups`` is 0.
+    ``tasks`` maps a name that several tasks may share, such as "kworker", to how often the CPU
+    switched to a task of that name.
     """
 
     cpu: Amount
@@ -60,9 +64,10 @@ class Quiet:
 class Row:
     """One way on one architecture.
 
-    ``times`` are the times that TIMES names and lab/guest/inout.c defines, in ms. ``taken`` names
-    what the pause took from a user of the CPU: an affinity, a timer or a counter, see
-    lab/guest/taken.c. ``quiet`` has a row for each CPU of PAUSED.
+    ``times`` are the times that TIMES names and lab/guest/inout.c defines, in ms; the way "online"
+    has only "out". ``taken`` names what the way took from users of the CPU that was paused:
+    "affinity", "timer" or "counter", see lab/guest/taken.c. ``quiet`` has a row for each
+    CPU of PAUSED.
     """
 
     arch: Annotated[str, Among("architecture", lambda: ARCHES)]
@@ -74,7 +79,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Measured:
-    """The contents of a result file: the rows, and the emulator and commit that were measured."""
+    """The contents of a result file: the rows, the emulator's version, the commit measured."""
 
     qemu: str
     rows: Annotated[list[Row], Filled()]

@@ -26,7 +26,10 @@ class Job:
 
 
 def job(kernel: Kernel, arch: Arch, variant: str, cycles: int, dwell_ms: int) -> Job:
-    """Return the guest of ``variant``, whose CPUs come and go ``cycles`` times."""
+    """Return the guest of ``variant``, in which serving.cpus() come and go ``cycles`` times.
+
+    ``dwell_ms``: see serving.words().
+    """
     cpus = serving.cpus()
     words = serving.words(cycles, dwell_ms, ways=1, slots=False)
     script = (
@@ -47,5 +50,5 @@ def job(kernel: Kernel, arch: Arch, variant: str, cycles: int, dwell_ms: int) ->
 
 
 def run(jobs: list[Job], title: str) -> dict[str, GuestResult]:
-    """Run the guests of ``jobs``; return the result of each variant's guest, or raise BoltError."""
+    """Run the guests of ``jobs``; return each variant's result, or raise BoltError if one fails."""
     return {each.variant: done for each, done in guests.run_all(jobs, title)}

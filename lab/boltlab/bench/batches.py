@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Turns a trace of a request for several CPUs into counts, and into the longest serial chain.
+"""Turns a trace of requests for several CPUs into counts, and into their longest serial chains.
 
-In virtual time CPUs take turns, so work that several CPUs do at once is added up. The serial chain
-estimates the time that a request would take if these CPUs really worked at once. A callback on a
-hotplug thread is free if its state is concurrent (debugfs/bolt/states says so) and is not between
-the first and the last serial state: hotplug threads run free callbacks without waiting for each
-other. The chain is the time of the request, less the time of the free callbacks of all CPUs, plus
-the time of the free callbacks of the CPU where these took longest. All other work counts in full,
-whichever CPU did the work: the other callbacks on hotplug threads, for which hotplug threads take
-turns; callbacks on the control CPU; waking CPUs; stop_machine. Some of that work could run at once
-as well, so if CPUs really worked at once, the request would take the time of the chain at most.
-While free callbacks of several CPUs are under way, the emulator runs one CPU at a time; that time
-is divided equally among these callbacks. Tracing makes a request longer. So the times of the chain
-and of the whole request (``sum_ns``) are taken from the same traced requests, and can be compared
-with each other.
+In virtual time the emulator runs one CPU at a time, so the times of work that several CPUs have to
+do at once add up. The serial chain estimates the time that a request would take if these CPUs
+really worked at once. A callback on a hotplug thread is free if its state is concurrent
+(debugfs/bolt/states says so) and is not between the first and the last serial state: unless an
+unfit state is registered, hotplug threads run free callbacks without waiting for each other. The
+chain is the time of the request, less the time of the free callbacks of all CPUs, plus the time of
+the free callbacks of the CPU where these took longest. All other work counts in full, whichever CPU
+did the work: the other callbacks on hotplug threads, for which hotplug threads take turns;
+callbacks on the control CPU; waking CPUs; stop_machine. Some of that work could run at once as
+well, so if CPUs really worked at once, the request would take the time of the chain at most. The
+time for which free callbacks of several CPUs are under way is divided equally among these CPUs,
+because the trace does not tell which of the CPUs the emulator ran. Tracing makes a request longer.
+So the times of the chain and of the whole request (``sum_ns``) are taken from the same traced
+requests, and can be compared with each other.
 """
 
 import itertools
@@ -39,7 +40,7 @@ _EXIT = re.compile(r"^/\* cpuhp_exit: ")
 
 @dataclass(frozen=True)
 class Callback:
-    """One callback that ran on a hotplug thread: the CPU, the state, and its bounds in ns."""
+    """One callback that ran on a hotplug thread: CPU, state, entry and exit (both in ns)."""
 
     cpu: int
     state: int
@@ -51,7 +52,9 @@ class Callback:
 class Request:
     """One traced request for ``batch`` CPUs: bounds in ns, calls, callbacks on hotplug threads.
 
-    ``free`` are the states whose callbacks hotplug threads run without waiting for each other.
+    On a kernel without such requests, a Request stands for one request for each of these CPUs, one
+    after the other. A Request of the kind "settle" is a write to bolt/settle. ``free`` are the
+    states whose callbacks are free, see the module's text.
     """
 
     kind: str
@@ -66,8 +69,8 @@ class Request:
 def summarise(trace: Iterable[str]) -> list[Batch]:
     """Return counts and times of the requests of each kind and size in the guest's ``trace``.
 
-    A count is the greatest of any request, a time is the median. Raises BoltError when the trace is
-    cut off, has lost records or holds no request.
+    A count is the greatest, and a time the median, of all requests of the same kind and size.
+    Raises BoltError when the trace is cut off, has lost records or holds no request.
     """
     found: dict[tuple[str, int], list[Request]] = defaultdict(list)
     for request in parse(trace):
@@ -88,7 +91,7 @@ def summarise(trace: Iterable[str]) -> list[Batch]:
 
 
 def counted() -> list[str]:
-    """Return the kinds of calls that are counted: the keys of ``count`` in data/batches.toml."""
+    """Return the kinds of functions whose runs are counted: ``count`` in data/batches.toml."""
     return list(traced.batches()["count"])
 
 
@@ -107,7 +110,7 @@ def count(request: Request, what: str) -> int:
 
 
 def _outermost(spans: list[tuple[int, int]]) -> int:
-    """Return how many of the ``spans`` of one task are not inside another one."""
+    """Return how many of the ``spans`` of one task are not inside another span."""
     found, end = 0, -1
     for _, until in sorted(spans, key=lambda span: (span[0], -span[1])):
         if until > end:
@@ -162,14 +165,17 @@ def _heard(trace: Iterable[str], told: dict[str, list[int]]) -> Iterator[str]:
 
 
 def _free(told: Mapping[str, Sequence[int]]) -> frozenset[int]:
-    """Return the concurrent states before the first serial state, and those after the last one."""
+    """Return the concurrent states before the first serial state and after the last serial state.
+
+    If no state is serial, return all concurrent states.
+    """
     serial = told.get("serial") or [0]
     low, high = min(serial), max(serial)
     return frozenset(state for state in told.get("concurrent", ()) if not low < state < high)
 
 
 def _callbacks(records: Sequence[re.Match[str]]) -> list[Callback]:
-    """Return the callbacks that ran on hotplug threads; each such thread stays on its CPU."""
+    """Return the callbacks that ran on hotplug threads, of which each CPU has one."""
     begun: dict[int, tuple[int, int]] = {}
     done: list[Callback] = []
     for record in records:

@@ -43,7 +43,7 @@ class Call:
 
 @dataclass
 class Request:
-    """One traced request: its direction, its bounds in ns, and the calls traced around it."""
+    """One traced request: direction, bounds in ns, and calls, some of them outside the bounds."""
 
     direction: str
     start: int
@@ -88,10 +88,10 @@ def summarise(trace: Iterable[str]) -> dict[str, list[PhaseTime]]:
 def blocks(
     trace: Iterable[str], first: re.Pattern[str], kinds: Collection[str]
 ) -> Iterator[tuple[re.Match[str], int, list[re.Match[str]]]]:
-    """Yield each traced request: the match of its ``first`` line, its end in ns, its records.
+    """Yield for each traced request: a match of ``first``, the request's end in ns, its records.
 
-    The first group of ``first`` is the kind of the request, one of ``kinds``. Raises BoltError when
-    ``trace`` is damaged.
+    ``first`` fits the line that begins a request; its first group is the request's kind, one of
+    ``kinds``. A record is a match of _RECORD. Raises BoltError when ``trace`` is damaged.
     """
     begun: re.Match[str] | None = None
     records: list[re.Match[str]] = []
@@ -121,8 +121,8 @@ def parse(trace: Iterable[str]) -> Iterator[Request]:
 def paint(request: Request) -> dict[str, int]:
     """Return the ns of each phase of ``request``; the sum is exactly the length of the request.
 
-    When functions of several phases run at once, the time counts for the phase of the highest
-    priority.
+    When several phases are under way at once, the time counts for the phase of the highest
+    priority. When none is under way, the time counts for OTHER.
     """
     table = traced.phases()[request.direction]
     rank: dict[str, int] = {phase: i for i, phase in enumerate(table["priority"])}
@@ -143,10 +143,10 @@ def paint(request: Request) -> dict[str, int]:
 
 
 def _intervals(request: Request) -> Iterator[tuple[str, int, int]]:
-    """Yield (phase, start, end), in ns, for each call in ``request`` of a function with a phase.
+    """Yield a phase, its start and its end (ns) for each call of a function that has a phase.
 
     The phase of a ``mark`` of phases.toml ends with the next entry or exit of a function in the
-    ``until`` of that row.
+    mark's ``until``; a call after which the trace has no such entry or exit is left out.
     """
     table = traced.phases()
     calls: dict[str, list[Call]] = defaultdict(list)
@@ -181,7 +181,7 @@ def time_of(record: re.Match[str]) -> int:
 
 
 def calls_of(records: Iterable[re.Match[str]]) -> list[Call]:
-    """Return the calls in ``records`` of the tracer, matching entries and exits."""
+    """Return the calls in the tracer's ``records``: each exit is matched with its entry."""
     open_calls: dict[str, list[tuple[str, int]]] = defaultdict(list)
     calls: list[Call] = []
     for record in records:

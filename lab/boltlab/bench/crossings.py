@@ -7,9 +7,9 @@ function_graph tracer, which sees every function of Bolt, the functions of Linux
 change and that name Bolt or that Bolt calls, and the functions of kernel/cpu.c that Bolt calls.
 Functions that the compiler has inlined, and functions of drivers (except drivers/base/) and of perf
 events, are not traced, and so calls of these functions do not count.
-Each pair of caller and callee counts once, however often the request makes that call, because a
-reader of the code has to follow the pair once. The caller is the innermost traced function that is
-still running in the same task.
+Each pair of caller and callee counts as one call and one return, however often the request makes
+that call, because a reader of the code has to follow the pair once. The caller is the innermost
+traced function that is still running in the same task.
 """
 
 import graphlib
@@ -54,7 +54,7 @@ class Crossings:
     """The crossings of one request."""
 
     direction: str
-    entered: Mapping[str, int]  # file -> how often the request comes to the file
+    entered: Mapping[str, int]  # file -> calls of, and returns to, its functions
     pairs: tuple[tuple[str, str], ...]  # pairs of caller and callee, both as "file: function"
 
     @property
@@ -77,7 +77,10 @@ def definitions(text: str) -> dict[str, str]:
 
 
 def functions(source: Source, target: str, kernel: Path | None = None) -> dict[str, str]:
-    """Return the functions to trace on the architecture ``target``, each with its file."""
+    """Return the functions to trace on the architecture ``target``, each with its file.
+
+    ``source`` is the kernel source that the hooks change. ``kernel``: see tree.bolt_files().
+    """
     ours: dict[str, str] = {}
     hooked: dict[str, str] = {}
     others: dict[str, str] = {}
@@ -173,10 +176,10 @@ def _nested(calls: Iterable[Call], end: int) -> Iterator[tuple[str, str]]:
 
 
 def uses(overlay: Path) -> dict[str, set[str]]:
-    """Return for each C file of Bolt in ``overlay`` the C files whose functions or data it names.
+    """Return for each C file of Bolt in ``overlay`` the other C files of Bolt that the file uses.
 
-    Headers are passed over: the functions that a header defines inline, and what these functions
-    use. Test files do not count.
+    A file uses another file if its own text names a function or variable of that file. What inline
+    functions of headers name does not count, and neither do test files.
     """
     texts = {}
     for path in sorted(overlay.rglob("*.[ch]")):

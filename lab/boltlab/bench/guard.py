@@ -40,8 +40,9 @@ def slower(run: Results, before: Results) -> list[str]:
     """Return a line for each case whose median with Bolt is over MOST times that in ``before``.
 
     Native medians are not compared: a native offline request waits for ticks, and so the median of
-    100 requests is 24 ms in one run and 31 ms in the next (arm64, the same kernel). Only cases that
-    time requests and that both results have, with native figures too, are compared.
+    100 requests is 24 ms in one run and 31 ms in the next (arm64, the same kernel). A case of
+    Results.latencies or Results.large is compared if both runs have the case with the same
+    ``batch`` and ``cpus``, and with figures of native and of Bolt.
     """
     now = _timed(run)
     lines = []

@@ -2,7 +2,8 @@
 """Keeps what each guest of a bench has measured, so that a bench that failed can go on.
 
 A guest that has ended well has a folder in the cache, ``bench/NAME-KEY``, with what the guest has
-written, and with its origin: all that its figures depend on. KEY is a hash of the origin.
+written, and with the origin of these figures: all that the figures depend on, besides what NAME,
+the name of the guest's job, says. KEY is a hash of the origin.
 """
 
 import contextlib
@@ -30,12 +31,12 @@ KEY = 12  # characters of a key
 
 @dataclass(frozen=True)
 class Origin:
-    """What a guest's figures depend on, besides its name; DIFFERS has a text for each field."""
+    """What figures depend on, besides the guest's name; DIFFERS has a text for each field."""
 
     tree: str  # a hash of all files in PARTS
     kernel: str  # the stamp of the kernel: a hash of what the kernel was built from
     emulator: str
-    settings: str  # the guest's script, command line and machine, and Guest.bounded
+    settings: str  # script, append, machine and bounded of the Guest
 
 
 DIFFERS = {
@@ -77,10 +78,10 @@ def folder() -> Path:
 
 
 def keep(name: str, origin: Origin, ran: GuestResult) -> GuestResult:
-    """Keep what the guest ``name`` has measured, in place of what is kept of the same origin.
+    """Keep what the guest ``name`` has measured, in place of what is kept for that origin.
 
-    Returns ``ran`` with the directory of what is kept. Raises BoltError when the folder cannot be
-    written.
+    Returns ``ran`` with the guest's folder in the cache in place of the run's directory. Raises
+    BoltError when that folder cannot be written. Afterwards paths.prune() removes old folders.
     """
     place = _place(name, origin)
     try:
@@ -99,7 +100,7 @@ def keep(name: str, origin: Origin, ran: GuestResult) -> GuestResult:
 
 
 def take(name: str, origin: Origin) -> GuestResult | None:
-    """Return what the guest ``name`` has measured, or None if no valid figures are kept."""
+    """Return what is kept of guest ``name`` with ``origin``, or None if nothing valid is kept."""
     place = _place(name, origin)
     with contextlib.suppress(GuestError):
         return qemu.judge(place, "guest-shutdown") if place.is_dir() else None
@@ -107,15 +108,16 @@ def take(name: str, origin: Origin) -> GuestResult | None:
 
 
 def forget(name: str, origin: Origin) -> None:
-    """Remove what is kept of the guest ``name``."""
+    """Remove what is kept of the guest ``name`` with this ``origin``."""
     shutil.rmtree(_place(name, origin), ignore_errors=True)
 
 
 def why_none(guests: Iterable[tuple[str, Origin]]) -> str:
     """Return why no kept figures can be used for ``guests``.
 
-    The reason names what has changed since the measurement of the guest whose figures were kept
-    last: where the origin of these figures differs from the origin that the guest has now.
+    If figures of any of ``guests`` are kept, the reason is what has changed since the guest whose
+    figures were kept last was measured: where the origin of these figures differs
+    from the origin that the guest has now.
     """
     found = [
         (place.stat().st_mtime, name, place, wanted)

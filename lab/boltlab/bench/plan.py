@@ -27,8 +27,9 @@ TRACED, COUNTED = "breakdown", "batches"  # kinds of guests whose results are tr
 
 @dataclass(frozen=True)
 class Job:
-    """One guest of a bench: the kind of measurement, and the number of records to expect.
+    """One guest of a bench: its variant, its kind, and the number of records to expect.
 
+    If a guest is booted several times, each boot is a job, and ``boot`` is its number, from 1 on.
     ``stamp`` is a hash of everything the guest's kernel was built from, as in build.Kernel.
     """
 
@@ -41,7 +42,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Name of the run's directory."""
+        """Name of the job, a part of the names of the run's directory and the ledger's folder."""
         return f"{self.guest.arch.name}-{self.variant}-{self.kind}-{self.boot}"
 
     @property
@@ -59,6 +60,7 @@ class Job:
 class Plan:
     """What to measure: cases (None: all), variants, CPUs of a guest, and the accelerator.
 
+    ``cpus`` is for guests for which cases.toml gives no number of CPUs.
     ``traced``: also run the guests whose results are traces. ``extra``: also run the guests that a
     demo leaves out, except guests that run only with ``large``. ``large``: run only the guests for
     which cases.toml gives a number of CPUs.
@@ -139,7 +141,7 @@ def _flavour(variant: str, kind: str) -> str:
 
 
 def jobs_of(target: Arch, setting: str, plan: Plan, kernels: Mapping[str, Kernel]) -> list[Job]:
-    """Return the guests of ``plan``: for each variant those of each kind that ``plan`` needs."""
+    """Return the jobs of ``plan``; ``kernels`` has a kernel for each of flavours()."""
     return [
         job
         for name in plan.variants
@@ -195,7 +197,10 @@ def _commands(target: Arch, plan: Plan, kind: str) -> list[str]:
 
 
 def lacking(target: Arch, plan: Plan, job: Job) -> list[str]:
-    """Return the names of the cases, or of the trace, that have no figures if ``job`` fails."""
+    """Return what has no figures if ``job`` fails: the kind of trace, or the names of cases.
+
+    A name is followed by the number of CPUs if the guest has not as many as ``plan`` says.
+    """
     if job.kind in (TRACED, COUNTED):
         return [job.kind]
     cpus = job.guest.machine.cpus

@@ -34,9 +34,10 @@ class Expected:
 def check(results: Results) -> str | None:
     """Compare the baselines (native and expedited) of ``results`` with the table of references.
 
-    Returns None when the baselines agree with the table, or one sentence saying why the two could
-    not be compared (another emulator, another number of CPUs ...). Raises BoltError when a baseline
-    disagrees, because the set-up then measures something else, and its figures must not be used.
+    Returns one sentence saying why if the two cannot be compared (another emulator, another number
+    of CPUs ...). Otherwise returns None when no baseline disagrees with the table, even if
+    ``results`` has no baseline. Raises BoltError when a baseline disagrees, because then the set-up
+    measures something else than a right set-up, and its figures must not be used.
     """
     table = _table()
     why_not = _incomparable(results, table)

@@ -20,7 +20,7 @@ DIRECTIONS = ("offline", "online")
 
 @functools.cache
 def variants() -> dict[str, dict[str, Any]]:
-    """Return the variants in data/variants.toml: name -> label, kernel, commands, colour."""
+    """Return the variants: name -> the keys that data/variants.toml explains, such as label."""
     return tomllib.loads((paths.DATA / "variants.toml").read_text(encoding="utf-8"))
 
 
@@ -50,8 +50,9 @@ class Stats:
 class Case:
     """One case: its name, how many CPUs a request had, and the statistics of each variant.
 
-    ``boots`` has the median of each boot, in ms, of variants that were booted more than once.
-    ``cpus`` is how many CPUs the guest had, 0 if it had as many as the run's other guests.
+    ``boots`` has the median of each boot, in ms, for variants whose guest was booted more than
+    once. ``cpus`` is the number of CPUs that cases.toml gives for the guest; 0 if cases.toml gives
+    none, so that the guest had Results.cpus.
     """
 
     case: str
@@ -101,7 +102,7 @@ class Results:
     ``commit`` is the commit of this repository that was measured, "" if it is not known.
     ``machine`` is set if the times are real times of a machine, not times of a guest of the lab.
     Then ``accel`` is the machine's hypervisor, "virtual" if the hypervisor is not recognised, or
-    "hardware"; and ``qemu`` is "".
+    "hardware" if no hypervisor is found; and ``qemu`` is "".
     """
 
     arch: str
@@ -121,7 +122,7 @@ class Results:
 
     @property
     def latencies(self) -> list[Case]:
-        """The cases that time requests in guests with ``cpus`` CPUs."""
+        """The cases that time requests in guests with Results.cpus CPUs: Case.cpus is 0."""
         return [case for case in self.cases if not case.boots and not case.cpus]
 
     @property
@@ -135,7 +136,7 @@ class Results:
         return [case for case in self.cases if case.boots and not case.cpus]
 
     def find(self, case: str) -> Case | None:
-        """Return the case called ``case`` of guests with ``cpus`` CPUs, or None without one."""
+        """Return the case called ``case`` with Case.cpus 0, or None if there is no such case."""
         found = (entry for entry in self.cases if entry.case == case and not entry.cpus)
         return next(found, None)
 
@@ -148,7 +149,7 @@ def usual_variants() -> tuple[str, ...]:
 def summarise(samples_ns: Sequence[float]) -> Stats:
     """Return the statistics, in ms, of ``samples_ns`` (latencies in ns, at least one).
 
-    p99 is the nearest rank: the smallest sample that 99 % of the samples do not exceed.
+    p99 is the nearest rank: the smallest sample that at least 99 % of the samples do not exceed.
     """
     if not samples_ns:
         raise ValueError("no samples")

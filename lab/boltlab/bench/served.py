@@ -25,8 +25,8 @@ class Change:
     Times are in ns of the guest's clock, counted from when the first UDP request was due. ``by``
     says what made the change: "file", a write by the program of the service; "agent", a write by
     the guest agent on the host's order; "host", the host, which took out a CPU that was online;
-    "daemon", cpuboltd. ``task`` is when the first task ran on a CPU that came, 0 if no task was
-    sent to the CPU.
+    "daemon", cpuboltd. ``task`` is when a task that the program sent to the CPU after the CPU came
+    first ran there, 0 if the program sent no task.
     """
 
     change: str  # "online" or "offline"
@@ -45,8 +45,8 @@ class Outcome:
     of the UDP request. ``deleted`` has, for each CPU that the host took out, the seconds of the
     host from the order to take the CPU out until the emulator has no such CPU; CPUs are in the
     order in which the CPUs went. ``answered`` has, for each order to the guest agent, the seconds
-    of the host until the agent's answer. ``refused`` is how many requests of cpuboltd the kernel
-    refused.
+    of the host until the agent's answer. ``refused`` is how many requests of cpuboltd ended
+    with an error.
     """
 
     variant: str
@@ -65,7 +65,7 @@ class Outcome:
 
     @property
     def step(self) -> int:
-        """The ns between two UDP requests."""
+        """The ns from when one UDP request is due until the next one is due."""
         return 1_000_000_000 // self.rate
 
     def due(self, number: int) -> int:
@@ -89,9 +89,9 @@ class Outcome:
         return [each.end - each.begin for each in self._of(change) if each.by in TIMED]
 
     def first_tasks(self) -> list[int]:
-        """Return how long after the order to come each CPU ran its first task, in ns.
+        """Return how long after the start of its change each CPU that came ran a task, in ns.
 
-        CPUs that cpuboltd has brought online are left out.
+        See Change.task. CPUs that cpuboltd has brought online are left out.
         """
         return [each.task - each.begin for each in self._of("online") if each.by in TIMED]
 
@@ -104,9 +104,9 @@ class Outcome:
         return [each for each in self._of(change) if each.by != "daemon"]
 
     def out(self, online: bool) -> list[float]:
-        """Return the times in ``deleted`` of CPUs that were online when the host took them out.
+        """Return the times in ``deleted`` of the CPUs that the host took out while online.
 
-        If ``online`` is False, the times are those of CPUs that were offline before.
+        If ``online`` is False, return the times of the CPUs that had gone offline before.
         """
         pairs = zip(self.deleted, self.ordered("offline"), strict=False)
         return [took for took, each in pairs if (each.by == "host") is online]
@@ -160,8 +160,8 @@ def read(
 ) -> Outcome:
     """Return the figures in the ``records`` of a guest.
 
-    ``deleted`` and ``answered``: see Outcome. Raises BoltError when records are missing, or when
-    ``deleted`` has times, but not as many as CPUs went.
+    All other arguments: see Outcome. Raises BoltError when records are missing, or when ``deleted``
+    has times, but not as many as there are offline changes, those by cpuboltd not counted.
     """
     parts = sorted((row for row in records if "served" in row), key=lambda row: row["served"])
     latencies: list[int] = []

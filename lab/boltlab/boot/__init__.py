@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ``bolt boot-bench`` measures: boots, their results, and a model of larger machines."""
+"""Boots guests for ``bolt boot-bench``, compares the boots, and models those of other machines."""

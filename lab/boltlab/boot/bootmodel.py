@@ -4,8 +4,8 @@
 The model's costs come from measured boots: each phase of a variant is a sum of terms in the number
 of CPUs and nodes, fitted to the boots of all machines. In virtual time CPUs take turns; for that
 case the model adds up the work of all CPUs, and check() compares the sum with the boots. For CPUs
-that work at once the model goes through the bring-up CPU by CPU. For this the model takes into
-account when each CPU is free, and which work only one CPU can do at a time.
+that work at once the model plays SMP init: which CPUs come at the same time, and which work only
+one CPU can do at a time. All other phases count as in virtual time.
 """
 
 import math
@@ -19,7 +19,7 @@ from boltlab.boot.boots import Boot
 SMP = "SMP init"
 
 # Boots that the talk (docs/boot.md names it) shows: CPUs, nodes, seconds. The talk's machines have
-# another speed than the emulator's, so the model is compared with the proportions of the seconds.
+# another speed than the emulator's, so talk() multiplies the model's times by one factor first.
 TALK = ((32, 1, 0.5), (960, 15, 11.0), (1024, 16, 15.0), (1780, 16, 45.0))
 LARGE = (1780, 16)
 # How many CPUs come in each of the first requests, which are a trial. The model assumes that the
@@ -93,15 +93,18 @@ class Model:
         )
 
     def path(self, cpus: int, nodes: int, order: str) -> float:
-        """Return the CPU-dependent ns of a boot whose CPUs really work at once."""
+        """Return the CPU-dependent ns of a boot whose CPUs really work at once.
+
+        In SMP init CPUs come in ``order``, as in play(). All other phases count as in summed().
+        """
         others = sum(self.phase(name, cpus, nodes) for name in self.terms if name != SMP)
         return others + play(self.bringup(cpus, nodes), cpus - 1, order)
 
 
 def model(boots: Sequence[Boot], variant: str) -> Model | None:
-    """Return the model of ``variant`` from its ``boots``.
+    """Return the model of ``variant`` from those of ``boots`` that are boots of this variant.
 
-    Returns None if there is no boot on one CPU, or if there are fewer than 3 larger machines.
+    Returns None if none of these is on one CPU, or if fewer than 3 are on larger machines.
     """
     base = next((b for b in boots if (b.variant, b.cpus) == (variant, 1)), None)
     runs = [boot for boot in boots if boot.variant == variant and boot.cpus > 1]
@@ -176,7 +179,8 @@ def _tree(cost: Bringup, comers: int, come: int) -> list[float]:
 def check(boots: Sequence[Boot]) -> dict[str, Any]:
     """Return the model's errors at each booted size, and its times for machines of the talk.
 
-    For each variant with a model there are times for the talk's largest machine (LARGE). The native
+    For each variant with a model there are times for the talk's largest machine (LARGE), of which
+    "summed_acpi_ms" leaves out the phase "boot CPU", for the reason that talk() names. The native
     model is also compared with all four of the talk's machines (TALK).
     """
     names = list(dict.fromkeys(boot.variant for boot in boots))
@@ -205,7 +209,7 @@ def check(boots: Sequence[Boot]) -> dict[str, Any]:
 
 
 def talk(native: Model) -> dict[str, Any]:
-    """Compare the native model with the talk's four points; one factor scales all four points.
+    """Compare the native model with the talk's four machines; one factor scales the model's times.
 
     The talk's machines have no devicetree, and so the model's phase "boot CPU", in which the boot
     CPU reads the devicetree before other CPUs are woken, is left out.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads boots of machines of different sizes: phases, callbacks, and how both grow with the size.
+"""Reads boots: phases, callbacks, and how the times of callbacks grow with the machine's size.
 
-Boots are compared by the CPU-dependent time: the time of a boot less the time that the same kernel
+Boots are compared by the CPU-dependent time: the time of a boot less the time that the same variant
 takes to boot on one CPU. So work that does not depend on the number of CPUs does not count.
 """
 
@@ -38,8 +38,9 @@ class Callback:
     """All runs of one callback or initcall in a boot: name, number of runs, and sum of their ns.
 
     Two fields are for callbacks only. ``early_ns`` is the part of ``ns`` before the initcalls of
-    level "pure", the first that follow SMP init. ``ahead`` says whether the control task runs the
-    callback, before the CPU is woken.
+    level "pure", the first that follow SMP init. ``ahead`` says whether the callback is
+    run by a task that is neither an idle task nor a hotplug thread. Before the initcalls this is
+    the control task, which runs the callback before the CPU is woken.
     """
 
     name: str
@@ -53,7 +54,8 @@ class Callback:
 class Boot:
     """One boot: machine, variant, ns of the phases, and ns until init's first instruction.
 
-    ``callbacks`` and ``initcalls`` come from a second boot with tracing, which takes longer.
+    The ns may be medians of several boots. ``callbacks`` and ``initcalls`` come from one more boot,
+    which is traced and therefore takes longer; if there is no such boot, both are empty.
     """
 
     variant: str
@@ -70,7 +72,7 @@ class Fit:
     """How a time grows: ``each`` ns times the value of ``law``, and how well the law fits.
 
     ``error`` is the root of the mean square of relative errors. ``r2`` says by which share the sum
-    of squared errors is smaller with this law than with the law "constant".
+    of these squares is smaller with this law than with the law "constant".
     """
 
     law: str
@@ -194,7 +196,7 @@ def _sorted(entries: Iterable[Callback]) -> list[Callback]:
 
 
 def dependent(boots: Iterable[Boot], boot: Boot) -> int | None:
-    """Return the CPU-dependent ns of ``boot``, or None if there is no boot on one CPU."""
+    """Return the CPU-dependent ns of ``boot``; None if ``boots`` lack its variant on one CPU."""
     for base in boots:
         if (base.variant, base.cpus) == (boot.variant, 1):
             return boot.booted - base.booted
@@ -228,7 +230,9 @@ def fit(points: Mapping[tuple[int, int], float]) -> Fit | None:
 def growth(boots: Sequence[Boot], variant: str, top: int = 12) -> list[tuple[str, Fit | None, int]]:
     """Return name, law of growth, and ns on the largest machine, of the ``top`` longest callbacks.
 
-    The law of growth is None for a callback for which fit() finds no law.
+    These are the callbacks that take longest on the largest machine with a traced boot. The law of
+    growth is None for a callback for which fit() finds no law. Without traced boots the list is
+    empty.
     """
     runs = [boot for boot in boots if boot.variant == variant and boot.callbacks]
     if not runs:

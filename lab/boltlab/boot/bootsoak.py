@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots machines of random sizes with variants of Bolt.
+"""Boots machines of random sizes with the variants of boot.toml that have Bolt's kernel.
 
 All CPUs must come. Then all CPUs but CPU 0 must go in one request, and come back in another. The
 kernel must print no complaint.
@@ -60,7 +60,7 @@ def draw(
         cpus = rng.choice(rows["cpus"][target.name])
         accel = rng.choice(qemu.EMULATED)
         nodes = rng.choice([n for n in rows["nodes"] if cpus % n == 0])
-        # Variants take turns, so that no variant is left out.
+        # Variants take turns, so that chance leaves no variant out.
         variant = list(ways)[number % len(ways)]
         # In a trial the kernel compares how long groups of CPUs and lone CPUs take (docs/boot.md).
         # If CPUs of a guest really run at once, a group may be too slow, and then all further CPUs
@@ -79,8 +79,8 @@ def draw(
                         cpus=cpus,
                         nodes=nodes,
                         memory=rows["memory"],
-                        # On a host with few CPUs, many CPUs that run at once are so late that the
-                        # kernel reports lockups.
+                        # On a host with few CPUs, many CPUs that run at once each get so little
+                        # time that the guest's kernel reports lockups.
                         accel=accel if cpus <= rows["mttcg"] else "icount",
                     ),
                     timeout=rows["timeout"],

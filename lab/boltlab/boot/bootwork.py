@@ -20,11 +20,12 @@ from boltlab.kernel import symbols
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the boot, as a table of data/boot.toml.
+    """A part of the boot, as a table of data/boot.toml describes it.
 
-    The part begins when a CPU enters the function ``first``, and ends when the function ``last`` is
-    entered. ``cpus`` is ``boot`` or ``all``: the CPUs whose instructions count. ``spins`` has the
-    functions whose instructions do not count.
+    The part begins when a CPU enters the function ``first``. ``cpus`` says whose instructions
+    count: ``boot``, those of this CPU, or ``all``, those of all CPUs. The part ends when a CPU
+    whose instructions count enters the function ``last``. ``spins`` has the functions whose
+    instructions do not count.
     """
 
     first: str
@@ -70,7 +71,10 @@ def edges(path: Path, part: Part) -> str:
 
 
 def read(lines: Iterable[str], names: list[tuple[int, str]], part: Part) -> dict[str, int]:
-    """Return instructions by function, from the plugin's ``lines`` and ``names`` of symbols."""
+    """Return instructions by function, from the plugin's ``lines``.
+
+    ``names`` are the addresses and names of the kernel's functions, in order of the addresses.
+    """
     starts = [at for at, _ in names]
     found: Counter[str] = Counter()
     for line in lines:
@@ -83,9 +87,10 @@ def read(lines: Iterable[str], names: list[tuple[int, str]], part: Part) -> dict
 
 
 def each(works: Iterable[Work], part: Part) -> dict[tuple[str, int, int], float]:
-    """Return the instructions for each further CPU, by variant, number of CPUs, number of nodes.
+    """Return the instructions for a further CPU, by variant, number of CPUs, number of nodes.
 
-    A variant without a boot on one CPU is left out.
+    The number is a mean: what a boot takes beyond the same variant's boot on one CPU, divided by
+    the number of further CPUs. A variant without a boot on one CPU is left out.
     """
     runs = list(works)
     alone = _alone(runs)
@@ -98,10 +103,11 @@ def each(works: Iterable[Work], part: Part) -> dict[tuple[str, int, int], float]
 
 
 def table(works: Iterable[Work], part: Part, top: int = 12) -> list[str]:
-    """Return lines to print: for each boot its instructions for each further CPU, and functions.
+    """Return lines to print: for each boot its instructions for a further CPU, and functions.
 
-    These are the ``top`` functions that take the most instructions beyond those of the boot on one
-    CPU.
+    The functions are the ``top`` ones that take the most instructions beyond those of the boot on
+    one CPU, with instructions of all further CPUs together. Functions in ``part.spins`` are shown
+    as well, marked "(waits)".
     """
     runs = list(works)
     share = each(runs, part)

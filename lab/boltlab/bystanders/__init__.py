@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ``bolt bystanders`` measures: the time that requests take from tasks on other CPUs."""
+"""What ``bolt bystanders`` measures: the time that requests take from tasks on bystanders."""

@@ -25,8 +25,8 @@ US = 0.002  # microseconds that an instruction takes in virtual time
 SIZES = (4, 16, 32)
 ROUNDS = 10
 PHASES = {1: "offline", 2: "online", 3: "idle", 4: "settle", 5: "online_settled"}
-# Variant -> the kernel on which the variant is measured, and the command that the guest runs first.
-# In a guest with a tickless CPU the kernel is TICKLESS instead.
+# Variant -> the kernel on which the variant is measured, and the command, if any, that the guest
+# runs first. In a guest with a tickless CPU the kernel of all variants is TICKLESS instead.
 VARIANTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "native": ("pristine", ()),
     "expedited": ("pristine", ("write /sys/kernel/rcu_expedited 1",)),
@@ -40,6 +40,9 @@ TICKLESS = "torture"
 class Row:
     """The costs for bystanders of requests of one direction for ``batch`` of ``cpus`` CPUs.
 
+    Without Bolt a write is for one CPU only; the writes for all ``batch`` CPUs together count as
+    one request there.
+
     In microseconds of virtual time: ``longest`` is the longest time for which a bystander's task
     could not run, ``off`` the longest time with interrupts off (None: not known), and ``stolen``
     the time that the kernel took from a task during a request; ``times`` is how often the kernel
@@ -49,9 +52,9 @@ class Row:
 
     The direction "idle" is for a time without a request, as long as the offline request before it
     (in files without ``length`` up to a millisecond longer). "settle" is a write to bolt/settle
-    after an offline request with Bolt, which runs all teardowns that Bolt has deferred;
-    "online_settled" is the return of CPUs after that write. "sum" is an offline request together
-    with "settle", and is in no file: sums() makes such rows.
+    directly after an offline request with Bolt: the write runs all teardowns that are still
+    deferred. "online_settled" is the return of CPUs after that write. "sum" is an offline request
+    together with "settle", and is in no file: sums() makes such rows.
     """
 
     variant: str
