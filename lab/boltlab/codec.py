@@ -197,7 +197,7 @@ def is_device(path: Path) -> bool:
 
 @contextmanager
 def changing() -> Iterator[None]:
-    """Keep other callers of changing() waiting while the caller reads and changes a result file.
+    """Make other callers of this function wait while the caller reads and changes a result file.
 
     The lock is in the cache, so that no file is left beside the results.
     """

@@ -35,7 +35,7 @@ static int print_help(void)
 	     " -n, --dry-run        measure, and say what would be done\n"
 	     "     --samples N      measure N times, the first time at once, then end\n"
 	     "     --replay TRACE   say what the policy would make of a recorded load\n"
-	     "     --restore        bring back CPUs that a daemon has left offline\n"
+	     "     --restore        put back what a daemon has left changed: CPUs, interrupts\n"
 	     "     --root DIR       read the CPUs of the recorded tree DIR\n"
 	     " -h, --help           display this help\n"
 	     " -V, --version        display version\n"

@@ -373,7 +373,7 @@ static bool is_partition(struct search *search, int folder)
 {
 	char *partition = file_at(folder, "cpuset.cpus.partition");
 	bool found = partition && strcmp(partition, "member");
-	/* For a partition that does not get its CPUs, this is "root invalid (...)", for example. */
+	/* While the partition does not get its CPUs, the text is "root invalid (...)" or alike. */
 	bool valid = found && (!strcmp(partition, "root") || !strcmp(partition, "isolated"));
 
 	free(partition);
@@ -477,8 +477,9 @@ static bool has_option(char *options, const char *option)
 }
 
 /*
- * If @line is of a mount of cpusets, searches these; otherwise returns false. The line has the form
- * "36 35 98:0 /root /point options fields - type source options", see proc_pid_mountinfo(5).
+ * If @line is of a mount of cpusets, searches these and returns true; otherwise returns false. The
+ * line has the form "36 35 98:0 /root /point options fields - type source options", see
+ * proc_pid_mountinfo(5).
  */
 static bool search_mount(struct search *search, char *line)
 {

@@ -109,8 +109,8 @@ void owner_yield(struct owner *owner, unsigned int cpu, bool failed, uint64_t no
 	if (seconds > LONGEST_BACKOFF_S)
 		seconds = LONGEST_BACKOFF_S;
 	/*
-	 * If more time has passed since the last wait than this wait would take, this wait is as
-	 * short as the first.
+	 * If more time has passed since the end of the last wait than this wait would take, this
+	 * wait is as short as the first.
 	 */
 	if (backoff->times && now_us - backoff->until_us > seconds * 1000000 &&
 	    now_us > backoff->until_us) {

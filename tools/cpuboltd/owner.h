@@ -5,8 +5,8 @@
  * A CPU that is offline without the daemon's doing belongs to another program, and stays offline.
  * A CPU that the daemon has taken, and that another program brings back, is left alone for a while,
  * and so is a CPU that has failed in a request: each time for twice as long as the time before, up
- * to an hour, but only as long as the first time if more time has passed since the last wait than
- * the new wait would take.
+ * to an hour, but only as long as the first time if more time has passed since the end of the last
+ * wait than the new wait would take.
  */
 #ifndef OWNER_H
 #define OWNER_H

@@ -125,7 +125,7 @@ def why_none(guests: Iterable[tuple[str, Origin]]) -> str:
         for place in folder().glob(f"{name}-{'?' * KEY}")
     ]
     if not found:
-        return "no guest of this bench has ended well before"
+        return "no figures of this bench's guests are kept"
     _, name, place, wanted = max(found, key=lambda each: each[0])
     kept = codec.read(Origin, place / ORIGIN, "holds no origin of kept figures", KIND)
     changed = [text for key, text in DIFFERS.items() if getattr(kept, key) != getattr(wanted, key)]

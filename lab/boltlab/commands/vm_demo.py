@@ -187,7 +187,7 @@ def measure_bare(target: Arch, jobs: list[bare.Job], cycles: int) -> Measured:
 
 def _none_lost(outcome: Outcome) -> None:
     if outcome.lost:
-        raise BoltError(f"{outcome.variant}: {outcome.lost} requests were lost")
+        raise BoltError(f"{outcome.variant}: {outcome.lost} UDP requests had no answer")
 
 
 def show(measured: Measured) -> None:

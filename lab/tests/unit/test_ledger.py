@@ -45,7 +45,7 @@ def test_what_is_kept_outlives_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ledger.DIFFERS)
 def test_another_origin_is_not_taken(key: str, tmp_path: Path) -> None:
     wanted = [("guest-1", ORIGIN), ("guest-2", ORIGIN)]
-    assert ledger.why_none(wanted) == "no guest of this bench has ended well before"
+    assert ledger.why_none(wanted) == "no figures of this bench's guests are kept"
     ledger.keep("guest-2", replace(ORIGIN, **{key: "another"}), ran(tmp_path / "run"))
     assert [ledger.take(*each) for each in wanted] == [None, None]
     assert ledger.why_none(wanted) == f"since guest-2 was measured: {ledger.DIFFERS[key]}"

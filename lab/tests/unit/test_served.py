@@ -135,7 +135,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, records: list[dict[str, Any]], name: st
 def test_a_lost_request_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran(monkeypatch, RECORDS, "native").label == "native"
     records = [*RECORDS, {"served": 40, "start": START, "rate": 100, "us": [-1]}]
-    with pytest.raises(BoltError, match="native: 1 requests were lost"):
+    with pytest.raises(BoltError, match="native: 1 UDP requests had no answer"):
         ran(monkeypatch, records, "native")
 
 

@@ -107,7 +107,7 @@ def test_a_guest_that_fails_is_not_taken_from_an_earlier_bench(emulator: Emulato
 def test_nothing_to_go_on_with(emulator: Emulator, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("--resume") == USAGE
     assert (
-        "nothing to go on with: no guest of this bench has ended well before"
+        "nothing to go on with: no figures of this bench's guests are kept"
         in capsys.readouterr().err
     )
     assert call("--setting", "legacy") == 0
