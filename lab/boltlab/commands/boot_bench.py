@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt boot-bench``: boots small and large machines, natively and with changes of Bolt."""
+"""``bolt boot-bench``: boots small and large machines, natively and with Bolt's changes."""
 
 import argparse
 from collections import Counter, defaultdict
@@ -29,9 +29,9 @@ from boltlab.report import summary
 from boltlab.tables import Column
 
 NAME = "boot-bench"
-HELP = "Boot small and large machines, natively and with changes of Bolt, and compare."
+HELP = "Boot small and large machines, natively and with Bolt's changes, and compare."
 TIMEOUT = 3600  # seconds of the host that one boot may take
-SPLITS = ("native", "all")  # variants whose callbacks are traced
+SPLITS = ("native", "all")  # variants whose callbacks and initcalls are traced
 # A narrow terminal leaves out first all variants that are not listed here, and then the variants of
 # this list, the last one first. The first variant of this list is always shown.
 IMPORTANT = ("native", "all", "talk", "tree", "parallel")
@@ -112,7 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Boot, print the tables and write the files that options name.
 
-    Raises BoltError if a boot fails.
+    Raises BoltError if an option is wrong, a kernel cannot be built, or a boot fails.
     """
     fleet = options.on_cluster(args, "work", "soak", "stress")
     if args.soak is not None:
@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
         (
             target,
             arch.setting(target, args.setting),
-            _variants(target, args.variants),
+            _variants(target, args.variants, work=bool(args.work)),
             sizes(target, args.cpus, args.nodes),
         )
         for target in arch.select(args.arch)
@@ -208,7 +208,9 @@ def _on_cluster(
 
 
 def row(target: Arch, setting: str, variant: str, cpus: int, nodes: int, more: str = "") -> Row:
-    """Return a job array's element with the boots of ``variant`` on one machine, and on one CPU.
+    """Return a job array's element with the boots of ``variant``.
+
+    The machines are the one of ``cpus`` and ``nodes``, and the machine of one CPU.
 
     ``more`` are further words of the element's command.
     """
@@ -229,9 +231,11 @@ def sizes(
 ) -> list[tuple[int, int]]:
     """Return the machines to boot, (CPUs, nodes), without the machine of one CPU.
 
-    If ``cpus`` is None, these are machines of data/boot.toml. Raises BoltError when no such machine
-    has so many nodes, when a number of ``cpus`` is below two or cannot be divided equally among the
-    nodes, or when ``nodes`` are neither one number nor as many as ``cpus``.
+    If ``cpus`` is None, these are the machines of data/boot.toml whose number of nodes is one of
+    ``nodes``, or all machines of data/boot.toml if ``nodes`` is None too. Raises BoltError when
+    data/boot.toml has no such machine, when a number of ``cpus`` is below two or cannot be divided
+    equally among the nodes, when a number of nodes is below one, or when ``nodes`` are neither one
+    number nor as many numbers as ``cpus``.
     """
     if cpus is None:
         known = [(int(n), int(m)) for n, m in boots.table()["sizes"][target.name]]
@@ -293,9 +297,10 @@ def _at_once(guest: Guest) -> Guest:
 
 
 def stressed(work: Sequence[Job], times: int) -> list[Job]:
-    """Return the untraced boots of jobs() in the host's time, each of them ``times`` times.
+    """Return the untraced boots of ``work``, which jobs() made, to be done in the host's time.
 
-    The repetitions take turns, so that a change of the host's load affects all boots alike.
+    The list has each boot ``times`` times. No boot is repeated before all boots have been done
+    equally often, so that a change of the host's load affects all boots alike.
     """
     return [
         replace(job, again=again, guest=_at_once(job.guest))
@@ -313,7 +318,10 @@ def counting(
     kernels: Mapping[str, Kernel],
     part: Part,
 ) -> list[Job]:
-    """Return the boots in which instructions of ``part`` are counted, in the order of jobs()."""
+    """Return the boots in which instructions of ``part`` are counted, in the order of jobs().
+
+    Variants of ``wanted`` that the table ``work`` of data/boot.toml does not name are left out.
+    """
     rows = boots.table()["work"]
     plugin = plugins.build("bootwork", target)
     chosen = {name: wanted[name] for name in rows["variants"] if name in wanted}
@@ -339,7 +347,7 @@ def counted(
     kernels: Mapping[str, Kernel],
     part: Part,
 ) -> Work:
-    """Return the instructions of ``part`` in one of the boots of counting()."""
+    """Return how many instructions each function took in ``part`` of ``job``, one of counting()."""
     lines = (ran.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
     names = symbols.read(kernels[wanted[job.variant]["kernel"]].system_map)
     return Work(job.variant, job.cpus, job.nodes, bootwork.read(lines, names, part))
@@ -359,10 +367,10 @@ def soak(work: Sequence[Soak], title: str) -> None:
 
 
 def collect(done: Sequence[tuple[Job, GuestResult]]) -> list[Boot]:
-    """Return the untraced boots, sorted by the size of the machine.
+    """Return a Boot for each variant on each machine, sorted by the size of the machine.
 
-    Their callbacks and initcalls are those of the traced boot, if there is one, of the same variant
-    on the same machine.
+    The times are medians of the variant's untraced boots on the machine. The callbacks and
+    initcalls are those of the variant's traced boot on the machine, if there is one.
     """
     traces = {}
     for job, ran in done:
@@ -387,7 +395,7 @@ def _boot(
     callbacks: list[Callback],
     initcalls: list[Callback],
 ) -> Boot:
-    """Return one boot with the medians of several boots of a kernel on the same machine."""
+    """Return one boot with the medians of several boots of a variant on the same machine."""
     return Boot(
         *key,
         booted=round(median(booted for booted, _ in runs)),
@@ -398,7 +406,10 @@ def _boot(
 
 
 def show(results: BootResults) -> None:
-    """Print the tables of ``results``, and what the model says of boots in virtual time."""
+    """Print the tables of ``results``, what the model says, and the lines of bootfile.headline().
+
+    The model (see bootmodel.check()) is only for boots in virtual time.
+    """
     ui.prose(f"\n{summary.boot_title(results)}")
     header, cells = bootfile.dependents(results)
     tables.show(_by_importance(header), cells)
@@ -451,13 +462,16 @@ def _by_size(header: Sequence[str], cells: Sequence[Sequence[str]]) -> list[Colu
     return [Column(name, order.index(name) if at else 0) for at, name in enumerate(header)]
 
 
-def _variants(target: Arch, text: str | None) -> dict[str, dict[str, Any]]:
+def _variants(target: Arch, text: str | None, work: bool = False) -> dict[str, dict[str, Any]]:
     known = boots.variants(target.name)
     if text is None:
         return known
     for name in text.split(","):
         if name not in known:
             raise BoltError(f"no variant '{name}' (there are: {', '.join(known)})", code=USAGE)
+    counted = boots.table()["work"]["variants"]
+    if work and not set(counted) & set(text.split(",")):
+        raise BoltError(f"--work counts instructions of {', '.join(counted)} only", code=USAGE)
     return {name: known[name] for name in known if name in text.split(",")}
 
 

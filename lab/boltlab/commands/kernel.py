@@ -21,7 +21,7 @@ from boltlab.tables import Column
 from boltlab.versions import Version
 
 NAME = "kernel"
-HELP = "Fetch the source, build kernels, refresh, check or export the hooks, count crossings."
+HELP = "Fetch the source, build kernels, refresh or check hooks, export patches, count crossings."
 
 STYLES = {State.FAILS.value: "red", State.LOOK.value: "yellow", State.APPLIES.value: "green"}
 
@@ -211,7 +211,11 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def show_check(found: Report) -> None:
-    """Print tables of ``found``: the hooks, the hunks of _todo(), and the changed functions."""
+    """Print tables of ``found``: the hooks, the hunks of _todo(), and the changed functions.
+
+    Below the tables stand the overlay's files that the kernel already has, and counts of hooks and
+    hunks.
+    """
     hunks = [place for verdict in found.verdicts for place in verdict.places]
     ui.prose(f"\nhooks for linux {found.reference} on linux {found.release}")
     tables.show(
@@ -273,9 +277,11 @@ def _todo(found: Report) -> Iterator[list[str]]:
 
 
 def _functions(found: Report) -> Iterator[list[str]]:
-    """Yield a row for each called function that has changed since the kernel of the hooks.
+    """Yield a row for each function that has changed and that a hook or a file of Bolt's own calls.
 
-    Of functions that only Bolt's own files call, those with the same prototype are left out.
+    A function has changed if it differs between the tried kernel and the kernel that the hooks were
+    made for. Of functions that only Bolt's own files call, those with the same prototype are left
+    out.
     """
     callers: dict[tuple[str, Change], list[str]] = {}
     for key, named in found.functions().items():

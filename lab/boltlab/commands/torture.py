@@ -111,13 +111,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cli.add_jobs(parser)
 
 
-# How many runs of a field QEMU's faults have stopped; the key is Field.cell.
+# Field.cell -> how many runs of the field were stopped by faults of QEMU.
 Stopped = Counter[tuple[str, str, str]]
 
 
 @dataclass(frozen=True)
 class Field:
-    """A scenario that can run on a configuration, and the configuration's built kernel."""
+    """A scenario, a configuration and an architecture that fit together, and the built kernel."""
 
     arch: str
     config: Config
@@ -131,12 +131,15 @@ class Field:
 
     @property
     def goal(self) -> float:
-        """Return how many requests the scenario has to reach on this configuration."""
+        """Return how many requests the scenario has to reach on ``config`` and ``arch``."""
         return self.config.goal * self.story.share
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run cases, or do what ``--list``, ``--planted`` or ``--races`` asks; return 1 on failure."""
+    """Make runs, or do what ``--list``, ``--planted`` or ``--races`` asks.
+
+    Returns 1 if a run has failed, a check has missed its planted bug, or _races() has returned 1.
+    """
     args.results = args.results or _ledger(args.source)
     if args.least and not (args.resume or args.nightly):
         raise BoltError("--least is for --resume", code=USAGE)
@@ -177,9 +180,9 @@ def _ledger(where: source.Where) -> Path:
 
 
 def _here(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -> int:
-    """Run cases on this machine until the time is over; return how many runs have failed.
+    """Make runs on this machine until the time is over; return how many runs have failed.
 
-    With ``--runs`` so many cases are run instead, with ``--seed`` one case. ``fingerprint`` has the
+    With ``--runs`` so many runs are made instead, with ``--seed`` one run. ``fingerprint`` has the
     first digits of the fingerprint of Bolt's code in the kernels.
     """
     deadline = time.monotonic() + 60 * (args.minutes or (NIGHT if args.nightly else MINUTES))
@@ -207,9 +210,10 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -
 
 
 def _played(case: Case, kernel: Kernel) -> Outcome | None:
-    """Do what play() does; return None, and say why, if QEMU's faults have stopped all guests.
+    """Do what play() does; return None, and say why, if faults of QEMU stopped the guest each time.
 
-    Such a run counts for nothing, and the command goes on with other runs, but fails in the end.
+    A run without an outcome is not added to the counts; the command goes on with other runs, but
+    fails in the end.
     """
     try:
         return play(case, kernel)
@@ -250,7 +254,7 @@ def _on_cluster(args: argparse.Namespace, fields: Sequence[Field], fingerprint: 
 
 
 def planned(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -> list[Case]:
-    """Return the runs to make, each chosen as if all runs before had done their requests."""
+    """Return the runs to make, each chosen as if the runs before it had done their requests."""
     book, cases = tally.load(args.results), []
     wanted = 1 if args.seed is not None else args.runs or len(fields)
     plan = _cases(args, fields, fingerprint, lambda: book, Stopped())
@@ -279,7 +283,10 @@ def _fields(
     arches: Sequence[str],
     where: Source,
 ) -> Iterator[Field]:
-    """Yield each scenario on each configuration that fits; build kernels unless ``--built``."""
+    """Yield a field for each configuration, architecture and scenario that fit together.
+
+    Kernels are built; with ``--built``, fields without a kernel in the cache are left out instead.
+    """
     kernels: dict[tuple[str, str], Kernel | None] = {}
     for config in configs:
         if not config.is_of(where.version.series):
@@ -318,8 +325,8 @@ def _cases(
 ) -> Iterator[tuple[Case, Kernel]]:
     """Yield runs without end.
 
-    The fields take turns. With --resume or --nightly, the next field is the one that lacks most of
-    its goal in the book that ``look`` returns; runs in ``stopped`` count there as usual runs.
+    The fields take turns. With --resume or --nightly, the next field is instead the one that lack()
+    puts first, by the book that ``look`` returns and the runs in ``stopped``.
     """
     for turn in itertools.count():
         book = look()
@@ -348,10 +355,10 @@ def lack(
     The key's first part puts fields first whose configuration has survived fewer than ``least``
     requests on kernels with the ``fingerprint``. The second part adds two shares: the share of its
     goal that the configuration has reached, and the share of its goal that ``field`` has reached.
-    Of fields with equal sums the field with the fewest runs comes first. Each run counts at least
-    for as many requests as a run in mttcg usually has, because otherwise a field whose scenario
-    does no requests would always come first. The ``stopped`` runs, which are not in the book, count
-    in the same way.
+    Of fields with equal sums the field with the fewest runs comes first. The runs of ``field``
+    together count for at least as many requests as so many runs in mttcg usually make, because
+    otherwise a field whose scenario makes no requests would always come first. The ``stopped``
+    runs, which are not in the book, are among these runs.
     """
     place = (field.config.name, field.arch)
     cell = book.cells.get(field.cell)
@@ -439,7 +446,8 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
         for target in arches
     ]
     if not any(chosen for _, chosen in plan):
-        raise BoltError(f"no such bug is tried on {series} and this architecture", code=USAGE)
+        names = " and ".join(target.name for target in arches)
+        raise BoltError(f"none of these bugs is tried on {series} on {names}", code=USAGE)
     missed, fingerprint = 0, tree.mark(where.version)
     for target, chosen in plan:
         for bug in chosen:
@@ -458,10 +466,11 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
 
 
 def _races(args: argparse.Namespace) -> int:
-    """Look for races that Bolt causes, one architecture after the other; return 1 if one is found.
+    """Look for races due to Bolt, one architecture after the other; return 1 if there is a race.
 
-    Known races (lab/torture/known-races.toml) do not count. A run that fails for another reason
-    than a race makes the command fail as well.
+    Unless ``--seed`` is given, a race that an earlier call has found counts as well, if Bolt's code
+    has not changed since. Known races (lab/torture/known-races.toml) do not count. The command also
+    returns 1 if a run has failed for another reason than a race.
     """
     plan = races.plan()
     options.on_cluster(args, "races")
@@ -502,8 +511,8 @@ def _hunt(
     """Run ``stories`` on the architecture ``name`` until the time is over.
 
     With ``--runs`` so many runs are made instead, with ``--seed`` one run. The races of the runs
-    are added to the ledger ``path``. Returns whether a run has failed, or a race that is not known
-    is due to Bolt.
+    are added to the ledger ``path``. Returns whether a run has failed, or Ledger.open() has a race;
+    with ``--seed``, only a race that the run has shown counts.
     """
     plan, broken, suspects = races.plan(), 0, set[Pair]()
     deadline = time.monotonic() + 60 * (args.minutes or plan.minutes)
@@ -540,7 +549,11 @@ def _hunt(
 
 
 def _next_story(ledger: Ledger, name: str, stories: Sequence[Story], turn: int) -> Story:
-    """Return which of ``stories`` is next on the architecture ``name``: scenarios take turns."""
+    """Return which of ``stories`` is next on the architecture ``name``.
+
+    The scenarios of races.toml take turns; Ledger.due() says whether the story without Bolt or with
+    Bolt is next, if ``stories`` has both.
+    """
     sides = {story.name: story for story in stories}
     scenarios = [each for each in races.plan().scenarios if sides.keys() & {*races.sides(each)}]
     scenario = scenarios[turn % len(scenarios)]

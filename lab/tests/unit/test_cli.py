@@ -130,6 +130,7 @@ def test_a_file_that_cannot_be_written_is_refused_at_once(
         (["boot-bench", "--soak", "1", "--work"], "--work is not for --soak"),
         (["boot-bench", "--work", "--figure", "x.svg"], "--figure is not for --work"),
         (["boot-bench", "--work", "--stress", "2"], "--stress is not for --work"),
+        (["boot-bench", "--work", "--variants", "talk"], "--work counts instructions of native, "),
         (["boot-bench", "--arch", "all", "--setting", "strict"], "arm64 has no setting 'strict'"),
         (["bystanders", "--figure", "x.pdf"], "'x.pdf' ends in none of .svg, .png"),
         (["demo", "--output", "."], "cannot write in ."),
