@@ -95,9 +95,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print; return 1 if guests have failed.
+    """Measure, print the tables, write the files of ``--json``; return 1 if guests have failed.
 
-    Raises BoltError when the set-up is wrong, or reference.check() finds wrong baselines.
+    Raises BoltError when an option or the set-up is wrong, or reference.check() finds wrong
+    baselines.
     """
     plan = Plan(
         cases=args.cases,
@@ -162,7 +163,7 @@ def prepare(
 ) -> dict[str, dict[str, Kernel]]:
     """Return the kernels that ``plan`` needs, by architecture and flavour; build missing ones.
 
-    Raises BoltError when a package is missing or a build fails.
+    Raises BoltError when a package cannot be installed, there is no source, or a build fails.
     """
     arches = list({target.name: target for target in targets}.values())
     packages.ensure("guest", "qemu", arches=arches)
@@ -191,7 +192,10 @@ def _here(bench: Bench, resume: bool, commit: str) -> Results | UnfinishedError:
 
 
 def _again(args: argparse.Namespace, bench: Bench, file: Path | None) -> str:
-    """Return the command that repeats ``bench`` alone and writes the results to ``file``."""
+    """Return the command that repeats ``bench`` alone.
+
+    The command writes the results to ``file``, unless ``file`` is None.
+    """
     words = f"./bolt bench {_words(bench.target, bench.setting, bench.plan)}{options.source(args)}"
     words += f" --json {shlex.quote(str(file))}" if file else ""
     return words + options.engine(args)
@@ -200,7 +204,8 @@ def _again(args: argparse.Namespace, bench: Bench, file: Path | None) -> str:
 def _trusted(bench: Bench, measured: Results) -> Results:
     """Return ``measured``, with a note if its baselines cannot be compared with the reference.
 
-    If reference.check() raises, --resume is to measure ``bench`` anew: nothing stays kept.
+    If reference.check() raises, the kept figures of the guests of ``bench`` are removed, so that a
+    later call with --resume does not use these figures.
     """
     try:
         note = reference.check(measured)
@@ -217,7 +222,10 @@ def _trusted(bench: Bench, measured: Results) -> Results:
 def _on_cluster(
     args: argparse.Namespace, work: Sequence[Bench]
 ) -> Iterator[Results | UnfinishedError]:
-    """Measure each variant of each bench of ``work`` as an element of a job array."""
+    """Measure the benches of ``work``; yield for each its results, or an UnfinishedError.
+
+    Each variant of a bench is an element of a job array, unless the variant has no guests.
+    """
     places = [
         (bench, variant)
         for bench in work
@@ -249,8 +257,9 @@ def _joined(
 ) -> Results | UnfinishedError:
     """Return the results of a bench's elements, each of which ran some jobs.
 
-    Returns an UnfinishedError if guests have failed. Raises BoltError when an element has failed
-    for another reason than its guests.
+    Returns an UnfinishedError if elements have failed, and figures of their guests are lacking.
+    Raises BoltError when an element has not run to its end, or reference.check() finds wrong
+    baselines.
     """
     target, setting, plan, _ = bench
     failed: list[Failed] = []
@@ -287,7 +296,7 @@ def row(target: Arch, setting: str, variant: str, plan: Plan, more: str = "") ->
 
 
 def _words(target: Arch, setting: str, plan: Plan) -> str:
-    """Return the options that make this command follow ``plan``."""
+    """Return the options that make this command follow ``plan`` on ``target`` in ``setting``."""
     words = [f"--arch {target.name} --setting {setting} --variants {','.join(plan.variants)}"]
     words += [f"--cpus {plan.cpus} --accel {plan.accel}"]
     words += [f"--cases {','.join(plan.cases)}"] if plan.cases else []
@@ -307,9 +316,10 @@ def collect(
 ) -> Results:
     """Run the guests of ``plan`` on ``kernels`` (by flavour); return the results.
 
-    ``commit`` was checked out before the kernels were built. What each guest has measured is kept.
-    With ``resume``, a guest is not run if valid figures of the same origin are kept. Raises
-    UnfinishedError when guests fail, and BoltError when the set-up is wrong.
+    ``commit`` is what git.measured() returned before the kernels were built. What each guest has
+    measured is kept in the cache: see ledger.keep(). With ``resume``, a guest is not run if valid
+    figures of the guest with the same origin are kept. Raises UnfinishedError when guests fail, and
+    BoltError when the set-up is wrong.
     """
     done = _run(target, setting, plan, jobs_of(target, setting, plan, kernels), resume)
     first = next(iter(kernels.values()))
@@ -378,7 +388,7 @@ def _require_readable(target: Arch, plan: Plan, job: Job, ran: GuestResult) -> N
 
 
 def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) -> list[Case]:
-    # (guest, case, CPUs of a request) -> variant -> samples of each boot
+    # (kind of guest, case, CPUs of a request) -> variant -> samples of each boot
     given: dict[tuple[str, str, int], dict[str, list[list[int]]]] = {}
     for job, ran in done:
         for row in (*ran.records, *_between(target, plan, job, ran)):

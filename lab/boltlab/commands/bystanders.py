@@ -18,7 +18,10 @@ HELP = "Measure the time that requests take from tasks on other CPUs: native, ex
 
 
 def sizes(text: str) -> tuple[int, ...]:
-    """Return the numbers in ``text``, which may be empty, or have argparse refuse ``text``."""
+    """Return the numbers in ``text``, or have argparse refuse ``text``.
+
+    An empty ``text`` is not refused: there are no numbers then.
+    """
     return cli.numbers(text) if text else ()
 
 
@@ -101,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show(rows: Sequence[Row]) -> None:
-    """Print the table of ``rows``."""
+    """Print the table of ``rows``, and, if a bystander was a nohz_full CPU, what a star means."""
     tables.show(losses.COLUMNS, losses.table(rows), left=4)
     if any(row.tickless for row in rows):
         ui.say(losses.TICKLESS_TEXT)

@@ -48,7 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build the packages that options name, and publish them; raise BoltError when a step fails."""
+    """Build the packages that options name, and publish them in ``--out``.
+
+    With ``--dry-run``, only list the packages. Raises BoltError when a step fails.
+    """
     target = arch.select(args.arch)[0]
     parts = PARTS if args.only is None else (args.only,)
     _refuse(args, target, parts)

@@ -46,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
         checks["checkpatch"] = partial(lint.kernel_style, root, since, pristine.path)
     else:
         ui.note("without checkpatch: no kernel source is unpacked (./bolt kernel fetch)")
-    # checkpatch and mypy take longest; checkpatch, though last in the list, is started first.
+    # checkpatch and mypy take longest. The checks are started from the end of the list, where
+    # checkpatch is, so that checkpatch does not run alone after all other checks.
     with ThreadPoolExecutor(arch.cores()) as pool:
         running = {name: pool.submit(check) for name, check in reversed(checks.items())}
         return _say({name: running[name].result() for name in checks})

@@ -39,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the steps until a step fails, and write the page.
+    """Run the steps until a step fails, and write the page; with ``--list``, only list the steps.
 
-    A step that has passed on the present sources (see steps.folder()) runs again only with
-    ``--again``, or if data/release.toml says that the step always runs.
+    A step that has passed on the present sources and ``--version`` (see steps.folder()) runs again
+    only with ``--again``, or if data/release.toml says that the step always runs.
     Returns 1 if a step has failed.
     """
     table = steps.load()

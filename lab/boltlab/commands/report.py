@@ -35,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the tables, and write figures and page; with ``--docs``: see _docs().
 
-    Raises BoltError if a file is no result file.
+    Raises BoltError if no file is named, a file is no result file, or two files would give reports
+    of the same name (see summary.stem()).
     """
     if args.docs:
         return _docs()

@@ -60,9 +60,9 @@ def outlook(*, nightly: bool, some: bool) -> str:
 def _pytest(args: argparse.Namespace, where: Path | None, rows: list[coverage.Row]) -> int:
     os.chdir(LAB)
     words = ["-q", f"--jobs={args.jobs}", str(TESTS)]
-    # A guest in virtual time keeps one CPU busy, so as many tests run at once as --jobs says: by
-    # default one for each CPU, at most MOST_WORKERS. The long form runs its tests one after the
-    # other, because its tests build kernels.
+    # A guest in virtual time keeps one CPU busy, so as many tests run at once as --jobs says (by
+    # default one for each CPU), but never more than MOST_WORKERS. With --nightly all tests run one
+    # after the other, because tests of the long form build kernels, each with --jobs jobs of make.
     if not args.nightly and args.jobs > 1:
         words.append(f"--numprocesses={min(args.jobs, MOST_WORKERS)}")
     if where:
@@ -85,7 +85,11 @@ class Interrupted:
     seen = False
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Take note of an interrupt. pytest also calls this when tests cannot be collected."""
+        """Take note of an interrupt.
+
+        When tests cannot be collected, pytest also calls this method, with another
+        ``excinfo.type``.
+        """
         self.seen = excinfo.type is KeyboardInterrupt
 
 

@@ -80,7 +80,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the guests, print the table and write the page; raise BoltError when a guest fails."""
+    """Run the guests, print the tables, and write the page and the file of ``--json``.
+
+    Raises BoltError when the options do not fit, this machine lacks something that the guests need,
+    or measure() or measure_bare() raises BoltError.
+    """
     commit = git.measured()
     measured = replace(_bare(args) if args.bare else _debian(args), commit=commit)
     show(measured)
@@ -141,9 +145,10 @@ def measure(
 ) -> Outcome:
     """Run the variant ``name`` on ``kernel`` with the image ``root``; return the service's figures.
 
-    Raises BoltError when a guest fails, its kernel complains, or a UDP request to the service had
-    no answer. In a variant with cpuboltd, the daemon must also have taken a CPU offline, have
-    brought a CPU back, and have printed a message for each pattern in ``wants`` of the variant.
+    Raises BoltError when vmdemo.run() does, or a UDP request to the service had no answer. In a
+    variant with cpuboltd, raises BoltError also when the daemon has taken no CPU offline, has
+    brought no CPU back, has no message for a pattern in ``wants`` of the variant, or has left out a
+    field of FIELDS.
     """
     row = vmdemo.variant(name)
     ran = vmdemo.run(kernel, root, name, cycles, accel, dwell_ms)
@@ -173,7 +178,10 @@ def _fields(records: Iterable[Mapping[str, Any]]) -> None:
 
 
 def measure_bare(target: Arch, jobs: list[bare.Job], cycles: int) -> Measured:
-    """Run ``jobs``; return the figures of each service. Raises BoltError as measure() does."""
+    """Run ``jobs``; return the figures of the service in each guest.
+
+    Raises BoltError when a guest fails, or a UDP request to a service had no answer.
+    """
     done = bare.run(jobs, f"{cycles} cycles on {target.name}")
     outcomes = [
         served.read(done[job.variant].records, job.variant, variants()[job.variant]["short"])
