@@ -29,14 +29,15 @@ from boltlab.locks import lock
 
 TABLE = paths.DATA / "userland.toml"
 PROLOGUE = paths.DATA / "userland.sh"
-# Without these arguments, an x86 kernel on a busy host may find an emulated timer broken, or take
-# the TSC for much slower than it is.
+# Without these arguments, a guest's x86 kernel may, if the host is busy, take an emulated timer for
+# broken, or the TSC for much slower than the TSC is. On arm64 these arguments have no effect.
 CLOCK = "no_timer_check clocksource=hpet tsc=unstable"
 # Mode -> arguments of the kernel.
 APPEND = {"native": f"{CLOCK} bolt=off", "bolt": f"{CLOCK} bolt=on"}
 MODES = tuple(APPEND)
 LONGEST = 3600  # seconds of the host that a guest may take
-# Version of the image's files besides packages, and of the way the image is made.
+# A part of stamp(). If the way the image is made changes, other than in FILES, raise VERSION, so
+# that a new image is made.
 VERSION = 1
 GIGABYTES = 4.0  # GB of disk for the image and the files it is made from
 # The guest's second disk holds the script of the run; the first one is the root.
@@ -67,12 +68,13 @@ FILES = {
 
 @dataclass(frozen=True)
 class Check:
-    """One row of data/userland.toml: a command, and how its two runs are compared.
+    """One row of data/userland.toml: a command, and how its runs in the two MODES are compared.
 
-    ``away`` are the CPUs that are offline, natively or parked, while the command runs. ``same``:
-    both runs must print the same, after each pattern of ``vary`` has been replaced; otherwise only
-    the exit status is compared. ``wants`` are patterns that must be in the output of each run.
-    ``timeout`` is in seconds of the guest. ``guest`` names a guest of the table.
+    ``away`` are the CPUs that are offline (in the mode "bolt": parked) while the command runs. The
+    exit statuses of both runs must be equal. ``same``: both runs must also print the same, after
+    each match of a pattern of ``vary`` has been replaced by the text that ``vary`` has for the
+    pattern. ``wants`` are patterns that must be in the output of each run. ``timeout`` is in
+    seconds of the guest. ``guest`` names a guest of the table.
     """
 
     name: str
@@ -106,20 +108,21 @@ def _table() -> dict[str, Any]:
 
 
 def included() -> tuple[str, ...]:
-    """Return the packages that the image has besides the essential ones."""
+    """Return the table's packages, which are added to Debian's smallest system (minbase)."""
     return tuple(_table()["packages"])
 
 
 def checks() -> list[Check]:
-    """Return the rows of the table, in order."""
+    """Return the checks of the table, in order."""
     rows = _table()["check"]
     return [Check(**{**row, "wants": tuple(row.get("wants", ()))}) for row in rows]
 
 
 def guests() -> dict[str, dict[str, Any]]:
-    """Return the guests of the table: name -> fields of qemu.Guest and of its machine.
+    """Return the guests of the table: name -> fields of qemu.Guest and of Machine.
 
-    The field ``board`` has one value for each architecture.
+    The field ``board`` maps architecture -> arguments; on an architecture that ``board`` lacks, the
+    guest has the architecture's usual board.
     """
     return dict(_table()["guest"])
 
@@ -138,9 +141,10 @@ def stamp(suite: str, names: Sequence[str]) -> str:
 def image(kind: str = "", names: Sequence[str] | None = None) -> Path:
     """Return an ext4 image of the host's release with packages ``names``, made if need be.
 
-    By default ``names`` are the table's packages. The cache has one image of each ``kind``. Raises
-    BoltError when the image cannot be made, code 69 if the host is no Debian, lacks a program that
-    the lab may not install, or has no mirror for apt, or if the user is not root.
+    By default ``names`` are the table's packages. The cache keeps only the newest image of each
+    ``kind``. Raises BoltError when the image cannot be made. The code is 69 if the host is no
+    Debian or lacks a program that the lab may not install, and, if the image has to be made, when
+    the user is not root or backports.mirror() finds no mirror of the host's release.
     """
     names = included() if names is None else names
     found = require(kind, names)
@@ -174,7 +178,10 @@ def _make(suite: str, names: Sequence[str], to: Path) -> None:
     """Make the image: packages become an archive, then a directory, then an ext4 file system."""
     mirror = backports.mirror(suite)
     if mirror is None:
-        raise BoltError(f"apt has no mirror of Debian's {suite}", code=UNAVAILABLE)
+        raise BoltError(
+            f"apt has no mirror of Debian's {suite}, or no lists of it (apt-get update)",
+            code=UNAVAILABLE,
+        )
     log = paths.new_log("userland")
     scratch = to.with_name("scratch")
     _remove(scratch)
@@ -220,7 +227,10 @@ def _fill(
 
 
 def put(path: Path, text: str) -> None:
-    """Write ``text`` to the file ``path``, or make a link there, in place of any older file."""
+    """Make ``path`` a file with ``text``, or, if ``text`` begins with a slash, a link to ``text``.
+
+    An older file ``path`` is replaced.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     if text.startswith("/"):
@@ -329,7 +339,7 @@ def times(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
 
 
 def plain(text: str, vary: Mapping[str, str]) -> str:
-    """Return ``text`` with all matches of the patterns of ``vary`` replaced."""
+    """Return ``text`` with each match of a pattern of ``vary`` replaced, as Check says."""
     for pattern, instead in vary.items():
         text = re.sub(pattern, instead, text, flags=re.M)
     return text

@@ -24,7 +24,8 @@ POLL = 5.0  # seconds between two looks at the queue
 SILENCE = 300.0  # seconds for which Slurm's controller may be out of reach
 WORDS = "%K|%T|%r"  # what squeue prints of an element: place in the array, state, reason
 LIMIT = 1001  # most elements of an array if the cluster does not tell its limit
-# The variables that an element gets from the environment of the command that submits it.
+# The variables that an element gets, if they are set, from the environment of the lab's command
+# that submits the element. An element always gets CACHE as well.
 ENVIRONMENT = ("PATH", "HOME", "USER", "LANG")
 CACHE = "BOLT_CACHE"
 PROGRAMS = ("sbatch", "squeue", "scancel", "scontrol")
@@ -41,7 +42,7 @@ class Element:
 
     @property
     def runs(self) -> bool:
-        """Tell whether a machine runs the element."""
+        """Tell whether the element counts as running: any element that does not wait does."""
         return self.state != "PENDING"
 
 
@@ -57,12 +58,13 @@ def require() -> None:
 
 
 def run(rows: Sequence[Row], folder: Path, at_once: int | None = None, poll: float = POLL) -> None:
-    """Run ``rows``, whose files are in ``folder``, ``at_once`` at a time, until all have ended.
+    """Run ``rows``, whose files are in ``folder``, until each row has ended or is lost.
 
-    Rows that were killed are submitted again, each up to TRIES times in all. Raises BoltError when
-    Slurm refuses an array or does not answer, or when rows are lost. If an exception comes while
-    an array is in the queue, the array is cancelled. The results of rows that have ended stay in
-    ``folder`` after any exception.
+    At most ``at_once`` rows run at a time (None: as many as Slurm lets run). Rows that were killed
+    are submitted again, each up to TRIES times in all, and are lost after that. Raises BoltError
+    when Slurm refuses an array or does not answer, and, at the end, when rows are lost. If an
+    exception comes while an array is in the queue, the array is cancelled, unless Slurm cannot be
+    reached. The results of rows that have ended stay in ``folder`` after any exception.
     """
     limit = longest()
     left, tries = list(range(len(rows))), Counter[int]()
@@ -81,14 +83,14 @@ def run(rows: Sequence[Row], folder: Path, at_once: int | None = None, poll: flo
             board.killed(killed)
     if lost:
         raise BoltError(
-            f"{len(lost)} of {len(rows)} rows were killed {TRIES} times, "
+            f"{len(lost)} of {len(rows)} rows have not ended after {TRIES} tries, "
             f"the first: {rows[lost[0]].line}",
             folder / "log",
         )
 
 
 def ended(rows: Sequence[Row], folder: Path) -> list[Ended]:
-    """Return the rows of run() that have ended; raise BoltError if one has not run to its end."""
+    """Return the rows of run() that have ended; raise BoltError unless all are ``whole``."""
     found = elements.ended(folder, rows)
     for each in found:
         each.check()
@@ -104,7 +106,7 @@ def _array(
     board: Board,
     poll: float,
 ) -> None:
-    """Submit the rows ``chunk`` as one array, and wait until no row is in the queue."""
+    """Submit the rows ``chunk`` as one array, and wait until the array has left the queue."""
     name = f"chunk-{turn}"
     (folder / name).write_text("".join(f"{number}\n" for number in chunk), encoding="utf-8")
     wanted = [rows[number] for number in chunk]
@@ -152,10 +154,10 @@ def submission(
 
 
 def _wait(job: str, chunk: Sequence[int], folder: Path, board: Board, poll: float) -> None:
-    """Wait until ``job`` has left the queue, and then for a moment if its files are missing."""
+    """Wait until ``job`` has left the queue; if rows seem not to have ended, look once more."""
     heard, empty, noted = time.monotonic(), 0, set[str]()
-    # Once the queue is empty, look a second time, because a network file system shows the files of
-    # other machines with a delay.
+    # If the queue is empty, but folders of rows are missing, look a second time, because a network
+    # file system shows the files of other machines with a delay.
     while empty < 2:
         found = queue(job)
         if found is None:
@@ -203,7 +205,7 @@ def parse(text: str) -> dict[int, Element]:
 
 
 def longest() -> int:
-    """Return how many elements an array of this cluster may have."""
+    """Return how many elements an array of this cluster may have; raise BoltError if none."""
     said = re.search(r"^MaxArraySize\s*=\s*(\d+)", _call(["scontrol", "show", "config"]), re.M)
     if said and said[1] == "0":
         raise BoltError("this cluster takes no job arrays (MaxArraySize is 0)")
