@@ -101,8 +101,8 @@ def load(file: Path = FILE) -> list[Row]:
 def gaps(rows: Iterable[Row], outcomes: Mapping[str, str]) -> list[str]:
     """Return a line for every test of ``rows`` that did not run and pass.
 
-    ``outcomes`` maps the id of each test that was run to "passed", "failed" or "skipped". A test
-    that was skipped is no gap where its row needs what the machine lacks: see not_run().
+    ``outcomes`` maps the id of each test of the run to "passed", "failed" or "skipped". A test that
+    was skipped is no gap if its row needs what the machine lacks: not_run() lists such rows.
     """
     found = []
     for row in rows:
@@ -117,7 +117,7 @@ def gaps(rows: Iterable[Row], outcomes: Mapping[str, str]) -> list[str]:
 
 
 def not_run(rows: Iterable[Row], outcomes: Mapping[str, str]) -> list[str]:
-    """Return a line for every row of which a test was skipped because the machine lacks a need."""
+    """Return a line for every row that needs what the machine lacks, and has a skipped test."""
     return [
         f"{row.requirement}: not run (needs {', '.join(row.lacking())})"
         for row in rows
@@ -153,7 +153,7 @@ class Plugin:
             self.outcomes[name] = report.outcome
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Compare the tests that ran with docs/coverage.md."""
+        """Compare the tests that ran with docs/coverage.md, and fail the run if there are gaps."""
         self.found = gaps(self.rows, self.outcomes)
         self.not_run = not_run(self.rows, self.outcomes)
         if self.found and session.exitstatus == pytest.ExitCode.OK:

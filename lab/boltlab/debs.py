@@ -20,8 +20,8 @@ def unpack(arch: Arch, names: Sequence[str], to: Path, depends: bool = False) ->
 
     With ``depends``, the packages on which ``names`` depend are unpacked, too. The packages come
     from the archives that this machine's apt is set up for; the machine's own lists and state of
-    apt do not change. Raises BoltError when apt cannot get a package, or when a package cannot be
-    unpacked.
+    apt do not change. Raises BoltError when this machine lacks apt-get or dpkg-deb, when apt cannot
+    get a package, or when a package cannot be unpacked.
     """
     for tool in ("apt-get", "dpkg-deb"):
         if packages.which(tool) is None:

@@ -47,7 +47,7 @@ class EmulatorError(GuestError):
     """A known fault of QEMU has stopped a guest: the lab may run the guest again.
 
     ``stalls``: whether the fault makes the guest's kernel complain of stalls. ``log`` is a file in
-    the run's directory.
+    the run's directory, or None if the error is about several runs.
     """
 
     def __init__(self, message: str, log: Path | None = None, *, stalls: bool = False) -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes throw-away git repositories, which do not depend on the user's configuration of git.
 
-user() reads that configuration, and measured() reads the lab's own repository.
+user() reads that configuration, ask() runs git in a clone that exists already, and measured() reads
+the lab's own repository.
 """
 
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 from boltlab import packages, paths
 from boltlab.errors import BoltError
 
-DATE = "2025-01-01T00:00:00+0000"  # date of each commit, so that two exports are equal
+DATE = "2025-01-01T00:00:00+0000"  # date of each commit, so that equal files give equal commits
 NOBODY = ("Bolt", "bolt@example.org")
 CONFIG = {
     "core.abbrev": "12",
@@ -102,7 +103,7 @@ class Git:
 
 
 def user() -> tuple[str, str]:
-    """Return the user's name and mail address in git's configuration, or else NOBODY."""
+    """Return the user's name and mail address in git's configuration; NOBODY if one is missing."""
     found = []
     for key in ("user.name", "user.email"):
         asked = subprocess.run(

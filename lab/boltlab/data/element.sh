@@ -7,7 +7,7 @@ set -u
 
 folder=$1
 # On a network file system this machine may not see the files yet. Then the element fails, and the lab
-# submits the row again.
+# submits the row again, unless this was the row's last try (TRIES in boltlab.engine.slurm).
 number=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$folder/$2")
 [ -n "$number" ] || exit 1
 line=$(sed -n "$((number + 1))p" "$folder/rows")
@@ -23,7 +23,7 @@ status=0
 sh -c "$line" >"$try/log" 2>&1 || status=$?
 
 # A status of 128 or more means that a signal has ended the row's command. Such a row counts as killed,
-# and the lab submits the row again.
+# and the lab submits the row again, unless this was the row's last try.
 [ "$status" -lt 128 ] || exit "$status"
 echo "$status" >"$try/status" || exit 1
 mv -T "$try" "$folder/done/$number" 2>/dev/null || [ -d "$folder/done/$number" ]

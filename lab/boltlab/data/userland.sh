@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Functions in POSIX shell. The script that a guest with Debian's user space runs begins with this text.
+# Functions in POSIX shell. The script of a guest that runs checks of userland.toml begins with this text, and
+# so does the script of a guest of ./bolt vm-demo.
 set -u
 export cpu=/sys/devices/system/cpu mode
 # Before udev has settled, the virtio ports have no names.

@@ -64,8 +64,8 @@ bursts() {
 	done >/dev/null 2>&1 &
 }
 
-# pretend_steal SECONDS N: for SECONDS /proc/stat says that a host takes most of the time of each CPU; then
-# for SECONDS there is work for N CPUs, and /proc/stat says that the host takes nothing; and so on.
+# pretend_steal SECONDS N: in the background, for SECONDS /proc/stat says that a host takes most of the time of
+# each CPU; then for SECONDS there is work for N CPUs, and /proc/stat says that the host takes nothing; and so on.
 pretend_steal() {
 	mkdir -p /run/real
 	mount -t proc proc /run/real

@@ -38,7 +38,10 @@ class Agent:
         self.requests = [request(row) for row in rows]
 
     async def __call__(self, _client: QMPClient, folder: Path) -> None:
-        """Watch the guest's records until this task is cancelled."""
+        """Watch the guest's records until this task is cancelled.
+
+        Raises BoltError when the agent does not answer, or cannot write FILE.
+        """
         reader, writer = await asyncio.open_unix_connection(sock=self.link)
         with contextlib.closing(writer):
             async for _ in qemu.wishes(folder, "agent", POLL):

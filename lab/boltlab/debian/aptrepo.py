@@ -23,8 +23,9 @@ ORIGIN = {"Origin": "Bolt", "Label": "Bolt", "Suite": "bolt", "Codename": "bolt"
 def publish(made: Path, folder: Path) -> list[Path]:
     """Move the packages in ``made`` into the repository ``folder``; return their new paths.
 
-    Files of other versions of these packages are removed from ``folder``. apt never sees a
-    half-written index or package, even if the call is ended or two calls publish at once.
+    Files of other versions of these packages, for the same architecture, are removed from
+    ``folder``. apt never sees a half-written index or package, even if the call is ended or two
+    calls publish at once.
     Every user may read the packages and the indexes, and may enter ``folder`` if publish() has
     made it, because apt reads as the user _apt. Raises BoltError when ``folder`` cannot be written,
     a package's file name is malformed, or a program that index() runs fails.

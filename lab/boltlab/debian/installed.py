@@ -56,7 +56,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Stage:
-    """One boot: the kernel (a key of KERNELS), the repository ("first", "second"), the commands."""
+    """One boot: the kernel (a key of KERNELS), the repository, the commands.
+
+    The repository "second" has newer versions of the packages that the repository "first" has.
+    """
 
     name: str
     kernel: str
@@ -69,7 +72,7 @@ def _table() -> dict[str, Any]:
 
 
 def included() -> list[str]:
-    """Return the packages that the machine has before Bolt's packages are installed."""
+    """Return the packages that the machine has from the start, besides the essential ones."""
     names = (str(name) for name in _table()["packages"])
     return [name.format(debian=debs.NAMES[arch.host().name]) for name in names]
 
@@ -78,7 +81,7 @@ def stages(config: str, version: str) -> list[Stage]:
     """Return the stages, in order.
 
     ``config`` is the configuration of Bolt's kernel (a key of packing.COSTS), ``version`` is the
-    version of the packages of an upgrade.
+    version of the packages in the repository "second".
     """
 
     def filled(text: str) -> str:
@@ -153,9 +156,10 @@ def kernel_of(image: Path, which: str, config: str, to: Path) -> tuple[Path, Pat
 
 
 def run(stage: Stage, config: str, image: Path, media: Path, folder: Path) -> GuestResult:
-    """Boot the machine whose disk is ``image`` for ``stage``, with the file system ``media``.
+    """Boot the machine with the disk ``image`` and the file system ``media``, and run ``stage``.
 
-    ``config`` is the configuration of Bolt's kernel.
+    ``config`` is the configuration of Bolt's kernel. ``folder`` gets a copy of the kernel that is
+    booted, and of its initramfs.
     """
     kernel, initrd = kernel_of(image, stage.kernel, config, folder)
     target = arch.host()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds Debian packages of a kernel with Bolt, of the tools, and metapackages."""
+"""Builds Debian packages: a kernel with Bolt, the tools, and metapackages (see meta())."""
 
 import os
 import re
@@ -23,7 +23,7 @@ from boltlab.locks import lock
 
 TOOLS = paths.REPO / "tools"
 META = paths.KERNEL / "debian"
-# Name of the source package that the kernel's packages name.
+# The source package from which, as their control files say, the kernel's packages are built.
 SOURCE = "linux-bolt"
 MAINTAINER = ("Bolt developers", "bolt@localhost.localdomain")
 # A package that bindeb-pkg makes besides the kernel's. The lab removes this package, because
@@ -33,15 +33,19 @@ UNWANTED = ("linux-libc-dev",)
 
 @dataclass(frozen=True)
 class Cost:
-    """A build's cost: GB of disk, minutes on two idle cores, lines that make prints for modules."""
+    """A first build's cost.
+
+    The fields are GB of disk, minutes on two idle cores, and lines that make prints for modules.
+    """
 
     space: float
     minutes: int
     modules: int
 
 
-# These costs are extrapolated: an object takes a second of a core, and the modules of Debian's
-# default kernel are three times as large as those of its kernel for clouds.
+# These costs are extrapolated from the first thousand objects of "cloud", each of which took a
+# second of one core, and from the size of Debian's packages: those of the default kernel ("debian")
+# are three times as large as those of the kernel for clouds.
 COSTS: Mapping[str, Cost] = {
     "lab": Cost(6, 10, 60),
     "cloud": Cost(5, 55, 4000),
@@ -60,9 +64,9 @@ class Stamp:
 
     @classmethod
     def now(cls) -> "Stamp":
-        """Return the time now, or in SOURCE_DATE_EPOCH if set.
+        """Return a stamp of the time in the variable SOURCE_DATE_EPOCH, or of now if it is not set.
 
-        Raises BoltError if SOURCE_DATE_EPOCH is no number.
+        Raises BoltError if SOURCE_DATE_EPOCH is set and is no number of whole seconds.
         """
         said = os.environ.get("SOURCE_DATE_EPOCH")
         if said is not None and not said.isdecimal():
@@ -83,7 +87,8 @@ class Stamp:
 def maintainer() -> tuple[str, str]:
     """Return name and mail address of the user who builds packages.
 
-    Both come from the variables that Debian's tools read, or else from MAINTAINER.
+    Each comes from a variable that Debian's tools read as well, DEBFULLNAME or DEBEMAIL, or, if
+    that variable is not set, from MAINTAINER.
     """
     name, mail = MAINTAINER
     return os.environ.get("DEBFULLNAME", name), os.environ.get("DEBEMAIL", mail)
@@ -124,8 +129,9 @@ def tools_names(control: Path = TOOLS / "debian" / "control") -> tuple[str, ...]
 def kernel(target: Arch, config: str, source: Source, stamp: Stamp, to: Path, jobs: int) -> None:
     """Put the packages of the kernel of ``config``, and those of meta(), into ``to``.
 
-    Only changed files are compiled. Raises BoltError when the disk lacks the space that a first
-    build needs, or a command fails.
+    Only files that have changed since the last build are compiled. Raises BoltError as
+    build.built_tree() does, when a further command fails, and, if the kernel's tree has to be made
+    first, when the disk lacks space for the build.
     """
     root = paths.cache() / "build"
     root.mkdir(exist_ok=True)
@@ -143,7 +149,8 @@ def kernel(target: Arch, config: str, source: Source, stamp: Stamp, to: Path, jo
         "DPKG_FLAGS": f"--build-profiles=pkg.{SOURCE}.nokerneldbg",
     }
     log = paths.new_log(f"deb-{target.name}-{config}")
-    # bindeb-pkg writes the packages beside the tree.
+    # bindeb-pkg writes the packages beside the tree, into ``root``, where all trees are. The lock
+    # "packages" keeps calls of the lab apart, because _take() also removes files of other trees.
     with lock(root / "packages"), build.built_tree(target, config, source, jobs) as tree:
         title, steps = f"building the {target.name} {config} modules", COSTS[config].modules
         make(tree, target, ["modules"], log, title=title, jobs=jobs, steps=steps)
@@ -155,7 +162,10 @@ def kernel(target: Arch, config: str, source: Source, stamp: Stamp, to: Path, jo
 
 
 def _take(tree: Path, root: Path, to: Path) -> None:
-    """Move the packages of bindeb-pkg, except UNWANTED, into ``to``; remove its other files."""
+    """Move the packages of bindeb-pkg from ``root`` into ``to``.
+
+    The packages UNWANTED, and all other files that bindeb-pkg has put into ``root``, are removed.
+    """
     for line in (tree / "debian" / "files").read_text(encoding="utf-8").splitlines():
         path = root / line.split()[0]
         if path.suffix == ".deb" and not path.name.startswith(UNWANTED):

@@ -72,7 +72,7 @@ def guests(cycles: int, accel: str) -> list[int]:
     The emulator makes a new thread each time that a CPU is added, even if the same CPU was there
     before. Over the whole life of a guest the emulator makes at most as many such threads as the
     guest has slots, and the threads of CPUs that have been removed count. So the slots limit the
-    cycles of a guest.
+    cycles of a guest. If the host adds no CPUs (see adds()), one guest has all cycles.
     """
     row = serving.table()["guest"]
     most = (row["most"] - row["cpus"]) // len(serving.cpus()) if adds(accel) else cycles
@@ -83,7 +83,8 @@ def guests(cycles: int, accel: str) -> list[int]:
 def script(name: str, cycles: int, accel: str, dwell_ms: int) -> tuple[str, ...]:
     """Return the shell script, as lines, that a guest of the variant ``name`` runs.
 
-    ``dwell_ms``: how long the guest waits between two changes; a variant may have a longer time.
+    ``dwell_ms``: how long the guest waits between two changes; if the variant's row has a longer
+    time, the guest waits for that time.
     Raises BoltError when there is no such variant.
     """
     row = variant(name)
@@ -137,7 +138,7 @@ def nodes(target: arch.Arch, row: Mapping[str, Any]) -> dict[str, Node]:
 
 
 def run(kernel: Kernel, root: Path, name: str, cycles: int, accel: str, dwell_ms: int) -> list[Ran]:
-    """Run the variant ``name`` on ``kernel`` with the image ``root``, in one guest or in several.
+    """Run the variant ``name`` on ``kernel`` with the image ``root``, in the guests of guests().
 
     Raises BoltError when a guest fails, its kernel complains, a guest keeps a CPU that the host
     wants out, or the guest agent does not set a CPU.

@@ -61,7 +61,7 @@ PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
 def programs() -> Path:
     """Return a folder with Slurm and munge, fetched if need be.
 
-    Raises BoltError if apt lacks a package.
+    Raises BoltError, as debs.unpack() does, if a package cannot be fetched or unpacked.
     """
     folder = paths.cache() / "slurm"
     with lock(folder):
@@ -76,8 +76,9 @@ def programs() -> Path:
 def private(
     folder: Path, root: Path, cpus: int = 2, memory: int = 1 << 20
 ) -> Iterator[dict[str, str]]:
-    """Run the programs in ``root`` with their state in ``folder``; yield the environment to use.
+    """Run the programs in ``root`` with their state in the new ``folder``, until ``with`` ends.
 
+    Yields the environment in which Slurm's commands reach the private cluster.
     Slurm is told that the machine has ``cpus`` CPUs and ``memory`` MiB, even if that is not true.
     Raises BoltError when the path ``folder`` is too long, when a daemon ends by itself before the
     cluster takes jobs, or when the cluster is not ready in time.
@@ -198,7 +199,7 @@ def _cgroup(root: Path, env: Mapping[str, str]) -> str:
 
 
 def _ports(number: int) -> list[int]:
-    """Return numbers of TCP ports that are free on this machine."""
+    """Return the numbers of ``number`` different TCP ports that are free on this machine."""
     with ExitStack() as stack:
         found = []
         for _ in range(number):

@@ -36,7 +36,10 @@ def bench(parts: Sequence[Results], order: Sequence[str]) -> Results:
 
 
 def _joined(one: Case, other: Case) -> Case:
-    """Return ``one`` with the variants of ``other``, which replace variants of the same name."""
+    """Return ``one`` with the variants of ``other`` added.
+
+    A variant that both cases have is taken from ``other``.
+    """
     return replace(
         one,
         variants=_ordered({**one.variants, **other.variants}),
@@ -49,10 +52,10 @@ def _ordered(found: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def boots(parts: Sequence[BootResults]) -> BootResults:
-    """Return one result of ``parts``, each of which has other machines or variants.
+    """Join ``parts``, no two of which have booted the same variant on the same larger machine.
 
-    Each part has also booted the machine with one CPU; of these boots only the ones in a variant's
-    first part are taken. Raises BoltError when ``parts`` do not belong together.
+    Each part has also booted the machine with one CPU; of these boots only the one in a variant's
+    first part is taken. Raises BoltError when ``parts`` do not belong together.
     """
     first = _alike(parts)
     found: dict[tuple[str, int, int], Boot] = {}
@@ -63,7 +66,10 @@ def boots(parts: Sequence[BootResults]) -> BootResults:
 
 
 def _alike(parts: Sequence[Part]) -> Part:
-    """Return the first of ``parts``; raise BoltError if machine, kernel or commit differ."""
+    """Return the first of ``parts``.
+
+    Raises BoltError if the parts differ in architecture, setting, emulator, kernel or commit.
+    """
     first = parts[0]
     for part in parts[1:]:
         for name in ("arch", "setting", "accel", "qemu", "kernel", "commit"):

@@ -33,7 +33,7 @@ def on_cluster(args: argparse.Namespace, *refused: str) -> bool:
     """Tell whether to run on a cluster.
 
     Raises BoltError if an option does not fit the engine (``refused``: the options that a cluster
-    does not take), or if this machine has no Slurm.
+    does not take), or if the engine is Slurm and this machine lacks one of Slurm's programs.
     """
     if args.engine == LOCAL:
         if args.at_once:
@@ -45,7 +45,7 @@ def on_cluster(args: argparse.Namespace, *refused: str) -> bool:
 
 
 def refuse(args: argparse.Namespace, beside: str, *names: str) -> None:
-    """Raise BoltError if ``args`` has an option of ``names``, which does not go with ``beside``."""
+    """Raise BoltError if ``args`` has one of the options ``names``: none may go with ``beside``."""
     for name in names:
         if getattr(args, name) not in (None, False):
             option = name.replace("_", "-")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counts the rows of a matrix (see rows.py) that wait, run and have ended.
+"""Counts how many rows of a matrix (see rows.py) wait, how many run, and how many have ended.
 
-A table shows these numbers at the end, and on a terminal also while rows run. Elsewhere a line is
-printed whenever PLAIN_STEP per cent more of the rows have ended.
+A table shows these numbers at the end, and on a terminal also while rows run. If the output is no
+terminal, a line is printed whenever ui.PLAIN_STEP per cent more of the rows have ended.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,11 @@ COLUMNS = (
 
 
 class Board:
-    """The states of ``rows``; as a context manager it shows these states in a table."""
+    """The states of ``rows``.
+
+    As a context manager, a board shows these states in a table: on a terminal until the ``with``
+    block ends, and once more, on any output, at the end.
+    """
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._groups = [row.group for row in rows]

@@ -3,10 +3,10 @@
 
 A matrix is the list of all runs that one command of the lab makes; docs/fleet.md says what a row of
 each command is. The folder of a matrix holds the commands of all rows in the file ``rows``, one row
-on each line. For a row that has ended the folder has ``done/N`` with the ledger (the file of
-results), the exit status and the output of the row. element.sh makes ``done/N`` under another name,
-and renames it at the end. So a row that is killed half-way has no ``done/N``, and a row that runs
-twice counts once.
+on each line. For a row that has ended (number N, counted from 0) the folder has ``done/N`` with the
+ledger (the file of results), the exit status and the output of the row. element.sh makes ``done/N``
+under another name, and renames ``done/N`` at the end. So a row that is killed half-way has no
+``done/N``, and a row that runs twice counts once.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ class Ended:
         return self.status in (0, FAILED) and self.ledger.is_file()
 
     def check(self) -> None:
-        """Raise BoltError, with the last line of output, if the row has not run to its end."""
+        """Raise BoltError, with the last line of output, unless the row is ``whole``."""
         if self.whole:
             return
         last = next((line for line in reversed(self._output()) if line.strip()), "no message")
@@ -101,7 +101,7 @@ class Ended:
 
 
 def write(rows: Sequence[Row], name: str) -> Path:
-    """Return a new folder in the cache for ``rows``, the matrix of the command ``name``."""
+    """Write ``rows``, the matrix of the command ``name``, to a new folder; return the folder."""
     place = paths.cache() / "engine"
     place.mkdir(exist_ok=True)
     stamp = time.strftime("%Y%m%d-%H%M%S-")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Guests: their contents, the emulator that runs them, how they end, and what a machine lacks."""
+"""Guests: their contents, the emulator, how guests end, and what a host lacks to run guests."""

@@ -50,8 +50,9 @@ def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
     try:
         packages.install([PACKAGES[name] for name in old], suite=SUITE)
     except BoltError:
-        # If apt's sources also have an entry of SUITE at the same mirror with another key (such as
-        # an entry without the main part), apt refuses all calls as long as SOURCES exists.
+        # Apt's sources may have an entry of SUITE that is_enabled() does not count, such as one
+        # without the main part. If that entry is for the same mirror, but does not name the key
+        # KEYRING, apt refuses all calls as long as SOURCES exists.
         if not enabled:
             packages.as_root(["rm", "-f", str(SOURCES)], paths.new_log("backports"))
         raise
@@ -64,13 +65,16 @@ def _major(emulator: str) -> int:
 
 
 def is_enabled() -> bool:
-    """Tell whether apt's sources name the main part of SUITE, even if its lists are not fetched."""
+    """Tell whether apt's sources name the main part of SUITE, be its lists fetched or not."""
     listed = _targets("$(RELEASE)|$(COMPONENT)|$(CREATED_BY)", "--no-release-info")
     return [SUITE, "main", "Packages"] in listed
 
 
 def mirror(release: str = RELEASE) -> str | None:
-    """Return the mirror from which apt takes Debian's ``release``; None if apt takes none."""
+    """Return the mirror from which apt takes Debian's ``release``.
+
+    Returns None if apt has no such mirror, or has not fetched the lists of the mirror.
+    """
     for code, part, uri in _targets("$(CODENAME)|$(COMPONENT)|$(REPO_URI)"):
         if (code, part) == (release, "main") and uri:
             return uri

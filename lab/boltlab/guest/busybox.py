@@ -18,8 +18,9 @@ _PT_INTERP = 3
 
 
 def ensure(arch: Arch) -> Path:
-    """Return a static busybox for ``arch``: this machine's own, or Debian's, kept in the cache.
+    """Return the path of a static busybox for ``arch``.
 
+    The program is this machine's own, or else Debian's, which is kept in the cache.
     Raises BoltError when this machine has no static busybox and Debian's cannot be fetched.
     """
     own = packages.which("busybox")

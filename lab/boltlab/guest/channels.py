@@ -17,10 +17,10 @@ FILES = {
     "bolt.dmesg": "dmesg.log",
     "bolt.trace": "trace.txt",
 }
-# The reports that a guest with shared memory can make -> slot of the PCI device. The guest's
-# programs know the same slots (lab/guest/channels.c).
+# The reports for which a guest that suspends has shared memory -> slot of the PCI device. The
+# guest's programs know the same slots (lab/guest/channels.c).
 SLOTS = {"bolt.results": 0x18, "bolt.dmesg": 0x19}
-SIZE = 4 << 20  # bytes of shared memory for a report
+SIZE = 4 << 20  # bytes of shared memory for each of these reports
 
 
 def logs(folder: Path) -> tuple[Path, Path]:

@@ -11,14 +11,15 @@ from pathlib import Path
 from boltlab import paths
 from boltlab.errors import BoltError
 
-# A record has before its text: log level ("<4>"), time ("[    1.234567]") and the context that
-# printed the record ("[   T12]").
+# A record has before its text: its level ("<4>", in the kernel log only), its time
+# ("[    1.234567]") and, if the kernel has PRINTK_CALLER, the context that printed the record
+# ("[   T12]").
 _TIME = re.compile(r"^(?:<\d+>)?\[ *(\d+)\.(\d{6})\]")
 _PREFIX = re.compile(r"^(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?")
 
 # A complaint has many lines, some of which alone would count as a complaint ("Oops", then
-# "Call Trace", then "Kernel panic"). Within so many lines after the complaint's first line, such
-# lines belong to that complaint.
+# "Call Trace", then "Kernel panic"). Within so many lines after the complaint's first line, lines of
+# these three kinds belong to that complaint.
 _ONE_COMPLAINT = 120
 
 
@@ -28,7 +29,7 @@ _ONE_COMPLAINT = 120
 # "WARNING:" counts as the message.
 _CUT = "------------[ cut here ]------------"
 _WITHOUT_CUT = re.compile(r"^WARNING: \S+:\d+ at ")
-_LONGEST_MESSAGE = 8  # most lines of a warning's own message
+_LONGEST_MESSAGE = 8  # of a warning's own message at most so many lines are kept
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,12 @@ from boltlab.versions import Version
 GOAL_QEMU = 10  # Bolt's goals are judged on this version of QEMU or a newer one
 MEMORY = 4.0  # GB (10^9) of memory with which builds do not swap
 MEMORY_LEAST = 1.8
-# GB of disk. The source takes 1.7, a built tree 2.0, and tree.copy() wants 2.5 free for each copy.
-DISK_TEST = 20.0  # eight trees, and up to 200 runs
-DISK_ALL = 11.0  # pristine and bolt for both architectures
-DISK_ONE = 7.0  # the same for one architecture, and packages
-DISK_AGAIN = 1.0  # once the host's kernels are built
+# GB of disk that must be free. The source takes 1.7, a built tree 2.0, and tree.copy() wants 2.5
+# free for each copy.
+DISK_TEST = 20.0  # ./bolt test: eight trees, and up to 200 runs
+DISK_ALL = 11.0  # ./bolt demo --arch all: the kernels pristine and bolt for both architectures
+DISK_ONE = 7.0  # ./bolt demo: these kernels for one architecture, and Debian packages
+DISK_AGAIN = 1.0  # ./bolt demo once the host's kernels are built
 
 
 class Level(Enum):

@@ -23,8 +23,8 @@ FLAGS = ("-static", "-O2", "-Wall", "-Wextra", "-Werror")
 # Sources of every program.
 SHARED = ("channels.c", "util.c")
 
-# Program in the guest -> its sources. Each header in SOURCES and in LIBRARY counts as a source of
-# every program.
+# Program in the guest -> its sources. Programs also include headers in SOURCES and in LIBRARY: if
+# any .c or .h file there has changed, base() compiles all programs again.
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "init": ("init.c", "power.c", *SHARED),
     "bin/measure": (
@@ -80,20 +80,20 @@ class Node:
 
 
 def directory() -> Node:
-    """Return a directory."""
+    """Return the node of a directory."""
     return Node(stat.S_IFDIR | 0o755)
 
 
 def file(data: bytes, mode: int = 0o644) -> Node:
-    """Return a regular file."""
+    """Return the node of a regular file that holds ``data``."""
     return Node(stat.S_IFREG | mode, data)
 
 
 def cpio(nodes: Mapping[str, Node]) -> bytes:
     """Return a newc archive of ``nodes`` (path without leading slash -> node).
 
-    The kernel unpacks several archives that follow each other in one file. Equal nodes give equal
-    bytes.
+    The kernel unpacks several archives that follow each other in one file, such as the two that
+    data() joins. Equal nodes in the same order give equal bytes.
     """
     out = bytearray()
     for number, (name, node) in enumerate([*nodes.items(), ("TRAILER!!!", Node(0))], start=1):
@@ -121,8 +121,9 @@ def cpio(nodes: Mapping[str, Node]) -> bytes:
 def base(arch: Arch, sources: Path = SOURCES) -> Path:
     """Return the archive of the lab's programs for ``arch``.
 
-    The programs are compiled again if a source or the compiler has changed. Raises BoltError when
-    a program does not compile.
+    The programs are compiled again if a source, the compiler, or a table of this file that names
+    programs, options or directories has changed. Raises BoltError when a program does not compile,
+    or the compiler cannot be run.
     """
     folder = paths.cache() / "guest"
     archive = folder / f"{arch.name}-{_fingerprint(arch, sources)}.cpio"
@@ -143,7 +144,7 @@ def base(arch: Arch, sources: Path = SOURCES) -> Path:
 def program(arch: Arch, name: str) -> bytes:
     """Return the program ``name`` of PROGRAMS, for a guest that boots a system such as Debian.
 
-    Raises BoltError when the program does not compile.
+    Raises BoltError when the program does not compile, or the compiler cannot be run.
     """
     folder = paths.cache() / "guest"
     with lock(folder / arch.name):
@@ -174,7 +175,7 @@ def second(arch: Arch, image: Path, script: Iterable[str]) -> dict[str, Node]:
 
 
 def power_off() -> dict[str, Node]:
-    """Return an image that powers off, for the guest's command "kexec last" on arm64.
+    """Return files for the guest's command "kexec last" on arm64: an image that powers off.
 
     The image has the header of a kernel with pages of 4 KiB, and its code calls PSCI's SYSTEM_OFF.
     """
@@ -186,14 +187,16 @@ def power_off() -> dict[str, Node]:
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:
     """Run ``command`` to its end, and return the result with the output.
 
-    Raises BoltError if the program cannot be run, and KeyboardInterrupt if Ctrl-C has ended it.
+    Raises BoltError if the command's program cannot be run, and KeyboardInterrupt if Ctrl-C has
+    ended the command.
     """
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         raise BoltError(f"cannot run {command[0]}: {error.strerror}") from error
-    # Ctrl-C has ended the command. While asyncio runs the lab, Ctrl-C only cancels asyncio's main
-    # task, and so the caller would take the signal for a failure of the command.
+    # This status means that Ctrl-C has ended the command. While asyncio runs the lab, Ctrl-C raises
+    # nothing here, but cancels asyncio's main task, which takes effect later: until then the caller
+    # would take the signal for a failure of the command.
     if done.returncode == -signal.SIGINT:
         raise KeyboardInterrupt
     return done

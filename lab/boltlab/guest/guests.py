@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs guests, one on each core of the host. In virtual time guests do not disturb each other."""
+"""Runs several guests at a time, which changes no latencies of guests in virtual time."""
 
 import asyncio
 import os
@@ -15,14 +15,14 @@ from boltlab.guest.qemu import Guest, GuestResult
 class Job(Protocol):
     """A guest to run for a bench.
 
-    ``name`` is the name of the run's directory, different for each job. ``units`` are the job's
-    share of the progress: one unit is done with each record that the guest writes, and all units
-    are done when the guest has ended.
+    ``name`` is the name of the run, which is a part of the name of the run's directory, and is
+    different for each job. ``units`` are the job's share of the progress: one unit, but not the
+    last, is done with each record that the guest writes, and all are done when the guest has ended.
     """
 
     @property
     def name(self) -> str:
-        """Return the name of the run's directory."""
+        """Return the name of the run."""
 
     @property
     def guest(self) -> Guest:
@@ -41,10 +41,11 @@ Seen = Callable[[int], None]  # is called with the number of a guest's records s
 def run_all(
     work: Sequence[AnyJob], title: str, at_once: int | None = None
 ) -> list[tuple[AnyJob, GuestResult]]:
-    """Return each job of ``work`` with its guest's result; the first failure ends the other guests.
+    """Return each job of ``work`` with its guest's result.
 
-    ``at_once`` guests run at a time: by default one for each core of the host, or for each core
-    that Slurm has given to this job. Progress is shown under ``title``.
+    The first failure of a guest ends the other guests, and is raised. ``at_once`` guests run at a
+    time: by default one for each core that Slurm has given to the lab, or, if the lab does not run
+    under Slurm, for each core that the lab may use. Progress is shown under ``title``.
     """
 
     async def play(job: AnyJob, seen: Seen) -> GuestResult:
@@ -56,11 +57,11 @@ def run_all(
 def run_each(
     work: Sequence[AnyJob], title: str, ended: Callable[[AnyJob, GuestResult], None]
 ) -> list[tuple[AnyJob, GuestResult | GuestError]]:
-    """Return each job of ``work`` with its guest's result, or with the error of the guest.
+    """Return each job of ``work`` with its guest's result, or with the GuestError of the guest.
 
     ``ended`` is called for each guest that has ended well; the guest counts as failed if ``ended``
-    raises GuestError. Any other error is an error of the set-up, and ends all guests. In all other
-    respects run_each() does the same as run_all().
+    raises GuestError. Any error but GuestError is an error of the set-up: it ends all guests, and
+    is raised. In all other respects run_each() does the same as run_all() without ``at_once``.
     """
 
     async def play(job: AnyJob, seen: Seen) -> GuestResult | GuestError:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Finds out what a guest that does not end was doing: its last message, and where its CPUs are.
 
-QEMU 10 can lose the end of an interrupt. When one vCPU changes where devices lie in memory, as
-Linux does for each PCI device at boot, another vCPU's write to its APIC can reach a wrong device.
-The APIC then still takes the interrupt to be in service, and the vCPU of this APIC gets no timer
+If vCPUs run in parallel, QEMU 10 can lose the end of an interrupt. When one vCPU changes where
+devices lie in memory, as Linux does for each PCI device at boot, the write by which another vCPU
+tells its own APIC that an interrupt has ended can reach a wrong device. The APIC then still takes
+the interrupt to be in service, and, if it is the timer's, the vCPU of this APIC gets no timer
 interrupt any more. watch() finds such vCPUs. See docs/measuring.md.
 """
 
@@ -33,16 +34,16 @@ _IN_SERVICE = re.compile(r"^ISR\s+(\d+)", re.M)
 INTERRUPTS_ON = 0x200  # the bit of RFL that enables interrupts
 STALL = "detected stalls on CPUs"
 LOOK = 5  # seconds between two looks at the console, or at the CPUs
-LOOKS = 5  # most looks at the CPUs of a guest that has reported a stall
-WIDTH = 100  # characters of the console's last line that a message repeats
+LOOKS = 5  # at most so many looks at the CPUs of a guest that has reported a stall
+WIDTH = 100  # a message repeats at most so many characters of the console's last line
 PLACES = 3  # a message names at most so many functions
 
 
 async def describe(client: QMPClient, image: Path, folder: Path) -> str:
     """Return in one line what the guest that runs ``image`` in ``folder`` was doing.
 
-    describe() writes all registers to a file in ``folder``. If the emulator does not answer, the
-    line says so.
+    describe() writes all registers to the file REGISTERS in ``folder``. If the emulator does not
+    answer, describe() writes no file, and the line says that there is no answer.
     """
     said = last_line(folder / "console.log")
     said = textwrap.shorten(said, WIDTH, placeholder=" ...")
@@ -59,8 +60,8 @@ async def describe(client: QMPClient, image: Path, folder: Path) -> str:
 def brief(found: Sequence[tuple[int, str]]) -> str:
     """Return in a few words in which functions the CPUs are; ``found`` is what places() returned.
 
-    Functions come in the order of the lowest CPU in each function: usually the function of the
-    control CPU is first. The file REGISTERS has the registers of all CPUs.
+    Functions come in the order of the lowest CPU in each function, and so the function of CPU 0,
+    usually the control CPU, is first. The words name REGISTERS, the file that describe() writes.
     """
     cpus: dict[str, list[int]] = defaultdict(list)
     for cpu, name in found:
@@ -82,14 +83,14 @@ async def _ask(client: QMPClient, command: str, cpu: int = 0) -> str:
 
 
 async def watch(client: QMPClient, folder: Path) -> None:
-    """Raise EmulatorError if QEMU has caused the first stall of which the console tells.
+    """Wait until the console tells of a stall; raise EmulatorError if QEMU has caused the stall.
 
-    Returns if QEMU has not caused the stall, or does not answer. A guest runs on while QEMU tells
-    its registers and then its APICs, and interrupts other than the timer's may wake a CPU. So QEMU
-    counts as the cause only if two looks, one right after the other, of LOOKS looks at most, find
-    the same interrupt in service on the same halted CPU (see deaf()).
-    The console is a file in ``folder``; QEMU's last answer is written to another file there. Only
-    guests of x86_64 whose vCPUs run in parallel need watch().
+    Returns if no look shows that QEMU is the cause, or if QEMU does not answer. A guest runs on
+    while QEMU tells the guest's registers and then its APICs, and interrupts other than the timer's
+    may wake a CPU. So QEMU counts as the cause only if two looks in a row, among LOOKS looks at
+    most, find the same interrupt in service on the same halted CPU (see deaf()).
+    The console is a file in ``folder``; QEMU's last answers are written to the file APICS there.
+    Only guests of x86_64 whose vCPUs run in parallel need watch().
     """
     seen = ""
     while STALL not in seen:
@@ -116,15 +117,17 @@ async def _look(client: QMPClient) -> tuple[str, list[str]]:
     """Return the registers of all CPUs, and the APIC of each CPU."""
     registers = await _ask(client, "info registers -a")
     count = len(_CPU.findall(registers))
-    # An argument of "info lapic" would be an APIC ID, which can differ from the CPU's number.
+    # _ask() selects the CPU, because an argument of "info lapic" would be an APIC ID, which can
+    # differ from the CPU's number.
     return registers, [await _ask(client, "info lapic", cpu) for cpu in range(count)]
 
 
 def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:
-    """Return CPU -> interrupt in service, for each halted CPU with interrupts enabled that has one.
+    """Return CPU -> interrupt in service, of the CPUs that are halted with interrupts enabled.
 
     ``registers`` is QEMU's "info registers -a", ``apics`` its "info lapic" of each CPU. An x86_64
-    kernel never halts before it has ended an interrupt, so QEMU has lost the interrupt's end.
+    kernel never halts a CPU so before it has ended the CPU's interrupts: if registers and APIC of a
+    returned CPU are of the same moment, QEMU has lost the interrupt's end.
     """
     found = {}
     # Skip the text before the first CPU; then number and registers of each CPU follow.
@@ -136,7 +139,7 @@ def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:
 
 
 def places(registers: str, image: Path) -> list[tuple[int, str]]:
-    """Return each CPU in ``registers`` and the function, or else address, where the CPU is.
+    """Return each CPU in ``registers`` and where it is: a function, or an address if none is known.
 
     The System.map beside ``image``, if there is one, has the names of functions.
     """
@@ -149,7 +152,8 @@ def places(registers: str, image: Path) -> list[tuple[int, str]]:
     found = []
     for cpu, at in zip(numbers, counters, strict=False):
         place = bisect.bisect_right(starts, at)
-        # Addresses of user space are below all functions, those of x86_64's modules above.
+        # Addresses that are in no function of System.map stay addresses: those of user space and
+        # of arm64's modules are below all functions, those of x86_64's modules above.
         found.append((cpu, names[place - 1][1] if 0 < place < len(names) else f"{at:#x}"))
     return found
 

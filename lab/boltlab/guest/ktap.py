@@ -14,8 +14,8 @@ _TEST = re.compile(r" {4}(not )?ok \d+ ")
 def complaint(records: Iterable[Mapping[str, Any]]) -> str | None:
     """Return what is wrong with the first bad suite in a guest's ``records``, or None.
 
-    A kernel that has suites but does not run their tests calls each suite ok. A suite therefore
-    needs a result for each test of its plan.
+    A kernel that has suites but does not run their tests calls each suite ok. A suite is therefore
+    bad as well if it has no plan, or fewer results than its plan has tests.
     """
     suites = defaultdict[str, list[str]](list)
     for row in records:

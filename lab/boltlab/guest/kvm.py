@@ -31,9 +31,10 @@ class Answer:
 
 
 def probe(arch: Arch, kernel: Path | None = None) -> Answer:
-    """Boot ``kernel``, an image of the lab for ``arch``, or else a tiny program, under KVM.
+    """Tell whether KVM works: boot ``kernel`` under KVM or, if it is None, a tiny program.
 
-    probe() takes up to KERNEL_TIMEOUT seconds, and raises nothing for a KVM that does not work.
+    ``kernel`` is an image of the lab for ``arch``. probe() takes up to KERNEL_TIMEOUT seconds, and
+    raises nothing for a KVM that does not work.
     """
     if not arch.is_host:
         return Answer(False, "KVM runs the host's architecture only")
@@ -52,9 +53,9 @@ def probe(arch: Arch, kernel: Path | None = None) -> Answer:
 def tiny_image(arch: Arch) -> bytes:
     """Return a program that boots without an operating system, and ends the machine at once."""
     if arch.name == "x86_64":
-        # A boot sector: mov dx,0xf4; mov al,DEBUG_EXIT; out dx,al; hlt; jmp back
+        # A boot sector: mov dx,0xf4; mov al,DEBUG_EXIT; out dx,al; hlt; jmp to the hlt
         code = bytes([0xBA, 0xF4, 0x00, 0xB0, DEBUG_EXIT, 0xEE, 0xF4, 0xEB, 0xFD])
-        # The firmware boots only from disks of some size, and so the sector is padded.
+        # The firmware does not boot from a disk that is too small: zeros pad the sector to 1 MiB.
         return (code.ljust(510, b"\0") + b"\x55\xaa").ljust(1 << 20, b"\0")
     # mov w0,#0x84000008 (PSCI SYSTEM_OFF, two instructions); hvc #0; b .
     return struct.pack("<4I", 0x52800100, 0x72B08000, 0xD4000002, 0x14000000)
@@ -116,7 +117,7 @@ def _qemu(arch: Arch) -> list[str]:
 
 
 def _complaint(text: bytes) -> str:
-    """Return QEMU's first error, or else its last line, from its output ``text``."""
+    """Return the first error in QEMU's output ``text`` or, if there is none, the last line."""
     lines = text.decode(errors="replace").strip().splitlines()
     errors = [line for line in lines if "error:" in line]
     return (errors or lines[-1:] or [""])[0].strip()

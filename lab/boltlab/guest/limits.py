@@ -13,7 +13,7 @@ _FORM = re.compile(r"(\w+) <= (\d+(?:\.\d+)?) (\w+)")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a limit: whether it ``holds``, and a line that says by how much."""
+    """What became of a limit: whether it ``holds``, and a line that compares the two medians."""
 
     holds: bool
     text: str

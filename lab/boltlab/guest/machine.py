@@ -19,8 +19,8 @@ class Machine:
     own. ``accel``: how the emulator runs the CPUs. ``shift``: in virtual time an instruction takes
     2^``shift`` ns, if the guest has no seed. ``features``, in QEMU's notation, are added to the
     CPU's model. Of the features ``lacks``, CPU 1 does not have the first, CPU 2 does not have
-    the second, and so on. ``suspends``: the guest suspends or hibernates, and so reports through
-    shared memory; see channels.py.
+    the second, and so on. ``suspends``: the guest suspends or hibernates, and so has shared memory
+    for its results and its log; see channels.py.
     """
 
     cpus: int = 4
@@ -38,7 +38,7 @@ class Machine:
 
     @property
     def mebibytes(self) -> int:
-        """Return the memory's size in MiB; raise BoltError if ``memory`` is no such size."""
+        """Return the memory's size in MiB; raise BoltError unless ``memory`` is like 512M or 2G."""
         number, unit = self.memory[:-1], self.memory[-1:]
         if not number.isdecimal() or unit not in MEBIBYTES:
             raise BoltError(f"'{self.memory}' is no size of memory such as 512M or 2G")

@@ -16,7 +16,8 @@ from boltlab.kernel.build import Kernel, tree_of
 from boltlab.kernel.make import make
 
 FOLDER = guestimage.SOURCES
-BUILT = ".bolt-modules"  # a file in a tree: stamp of the kernel for which modules were built
+# A file in a tree: the stamp that the kernel had when its own modules were last built there.
+BUILT = ".bolt-modules"
 
 
 def names() -> list[str]:
@@ -28,7 +29,8 @@ def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
     """Return ``wanted`` modules for ``kernel`` as nodes of an initramfs, ``lib/NAME.ko``.
 
     A module is one of the lab, or one of the kernel for which the kernel's configuration says "m".
-    Raises BoltError when there is no such module, or when a module does not build.
+    Raises BoltError when there is no such module, when a module does not build, or as tree_of()
+    does.
     """
     found = {}
     for name in wanted:
@@ -38,9 +40,11 @@ def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
 
 
 def built_in_tree(kernel: Kernel, name: str) -> Path:
-    """Return the kernel's own module ``name``; first build all modules of the kernel if need be.
+    """Return the kernel's own module ``name``.
 
-    Raises BoltError when there is no such module, or when a module does not build.
+    First builds all modules of the kernel, unless they were built for the stamp of ``kernel``.
+    Raises BoltError when there is no such module, when a module does not build, or as tree_of()
+    does.
     """
     mark = kernel.tree / BUILT
     order = kernel.tree / "modules.order"
@@ -62,7 +66,8 @@ def built_in_tree(kernel: Kernel, name: str) -> Path:
 def build(kernel: Kernel, name: str) -> Path:
     """Return the lab's module ``name``; build it if its sources or ``kernel`` changed.
 
-    Raises BoltError when there is no such module, or when it does not build.
+    Raises BoltError when there is no such module, when the module does not build, or as tree_of()
+    does.
     """
     if name not in names():
         raise BoltError(f"no module '{name}' (there are: {', '.join(names())})")
@@ -88,7 +93,8 @@ def _make(kernel: Kernel, source: Path, scratch: Path, fd: int) -> Path:
     work = scratch / source.name
     shutil.copytree(source, work)
     make(kernel.tree, arch, ["modules_prepare"], log, title=title, lock_fd=fd)
-    # The tree may have no Module.symvers, which make writes only with the kernel's own modules.
+    # The tree may have no Module.symvers, which make writes only with the kernel's own modules. So
+    # the symbols that vmlinux exports are read from vmlinux.symvers.
     variables = {"M": str(work), "KBUILD_EXTRA_SYMBOLS": str(kernel.tree / "vmlinux.symvers")}
     make(kernel.tree, arch, ["modules"], log, title=title, variables=variables, lock_fd=fd)
     return work / f"{source.name}.ko"

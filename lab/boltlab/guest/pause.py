@@ -21,8 +21,8 @@ from boltlab.errors import BoltError
 _SEIZE, _INTERRUPT, _DETACH = 0x4206, 0x4207, 17
 _WALL = 0x40000000
 POLL = 0.05  # seconds between two looks for requests of the guest
-# Most seconds for which AtRandom stops a CPU: far fewer than the 10 s that the kernel waits until a
-# CPU has come up.
+# AtRandom stops a CPU for at most so many seconds: far fewer than the kernel waits until a CPU has
+# come up, which is 10 s on x86_64 and 5 s on arm64.
 LONGEST = 1.5
 
 
@@ -58,7 +58,7 @@ class Stopped:
         """Let ``thread`` go on."""
         if thread in self.threads:
             self.threads.discard(thread)
-            # The thread may have ended with its process.
+            # The thread may have ended with its process, and then nothing is left to do.
             with contextlib.suppress(BoltError):
                 _ptrace(_DETACH, thread)
 

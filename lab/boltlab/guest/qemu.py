@@ -43,7 +43,7 @@ HUNG = "the guest hung: no end after"
 ENDED = "QEMU ended with status"
 # In virtual time a guest's seed selects how long an instruction takes: 1, 2 or 4 ns.
 SHIFTS = 3
-# In virtual time a CPU runs without a break until the next timer of the emulator is due, at most:
+# In virtual time a CPU runs without a break at most until the next timer of the emulator is due:
 # such a run is a slice. On x86_64 the emulator counts the rest of the slice as executed when a
 # CPU is reset, and so virtual time jumps. BOUND is a network filter that no packet reaches: the
 # filter's timer, which is due every 50 us, keeps slices, and thus the jumps, short.
@@ -73,18 +73,19 @@ POLL = 0.5  # seconds between two looks at a running guest
 class Guest:
     """What to run: a kernel, a script, and a machine. ``timeout`` is in seconds of the host.
 
-    ``programs`` are added to the initramfs, by path without the leading slash. ``bounded``: no CPU
-    runs for more than 50 us of virtual time before the next CPU runs (see BOUND).
-    ``seed`` makes a run that can be repeated: in virtual time all random numbers, and the time of
-    an instruction, come from the seed.
+    ``programs`` (path without the leading slash -> node) are added to the lab's initramfs.
+    ``bounded``: no CPU runs for more than 50 us of virtual time before the next CPU runs (see
+    BOUND). ``seed``: in virtual time all random numbers, and the time of an instruction, come
+    from the seed, so that the run can be repeated.
     ``plugin`` is a plugin of the emulator, which writes to PLUGIN in the run's directory;
     ``plugin_args`` are the plugin's arguments, NAME=VALUE,... ``warns`` are patterns of complaints
     that the kernel must print, each just once.
-    ``root`` is the image of a disk with a whole system, such as Debian, in place of the initramfs.
-    The guest's writes to that disk are dropped unless ``keep`` is set. The second disk holds the
-    script, which the system runs, and the third the kernel; the images ``media`` are further disks,
-    which are read-only. ``initrd`` is an initramfs with which such a system boots. ``agent`` is the
-    emulator's end of a connection to the guest agent of such a system.
+    ``root`` is the image of a disk with a whole system, such as Debian, in place of the lab's
+    initramfs; a guest with ``root`` gets no ``programs``. The guest's writes to that disk are
+    dropped unless ``keep`` is set. The second disk holds the script, which the system runs, and the
+    third the kernel; the images ``media`` are further disks, which are read-only. ``initrd`` is an
+    initramfs with which such a system boots. ``agent`` is the emulator's end of a connection to the
+    guest agent of such a system.
     ``slots``: the machine has room for so many CPUs, each a socket; CPUs beyond the machine's
     ``cpus`` can be added while the guest runs. ``board`` are arguments of the emulator in place of
     the architecture's.
@@ -152,15 +153,15 @@ async def boot(
     ignored: Sequence[re.Pattern[str]] = (),
     watcher: Watcher | None = None,
 ) -> GuestResult:
-    """Run ``guest`` to its end and return its result, in a new directory for ``name``.
+    """Run ``guest`` to its end in a new directory for ``name``, and return the guest's result.
 
     ``folder`` is used in place of a new directory. ``seen`` is called now and then with the number
     of records so far; ``watcher`` runs while the guest runs. Raises BoltError with a log when QEMU
     does not start, or was killed in a Slurm job, and KernelChangedError when another call of the
-    lab has replaced the kernel. Raises GuestError when QEMU ends without a reason, when the guest
-    hangs, when ``watcher`` fails because QEMU's monitor does, or when judge() raises GuestError for
-    the way in which the guest ended. An error of ``watcher`` ends the guest. If the script has the
-    command ``host``, the default ``watcher`` is pause.obey().
+    lab has replaced the kernel. Raises GuestError when QEMU ends without telling the reason, when
+    the guest hangs, when ``watcher`` fails because QEMU's monitor does, or when judge() raises
+    GuestError for the way in which the guest ended. An error of ``watcher`` ends the guest. If the
+    script has the command ``host``, the default ``watcher`` is pause.obey().
     """
     folder = folder or new_run(name)
     if watcher is None and any(line.startswith("host ") for line in guest.script):
@@ -247,7 +248,7 @@ def smp(guest: Guest) -> str:
     """Return the argument of -smp. A node is a socket, so that cores share caches in a node only.
 
     In a guest with ``slots`` each CPU is a socket instead. CPUs that lack a feature are added as
-    devices, and then -smp is for the first CPU alone.
+    devices, and then -smp makes the first CPU only, and room for the others.
     """
     machine = guest.machine
     if machine.lacks:
@@ -310,7 +311,7 @@ def system(guest: Guest, folder: Path) -> list[str]:
 
 
 def disks(guest: Guest, folder: Path) -> list[str]:
-    """Make empty disks for the guest in ``folder``, and return QEMU's arguments for these disks."""
+    """Make the guest's scratch disks in ``folder``, and return QEMU's arguments for these disks."""
     args = []
     machine = guest.machine
     for number in range(machine.disks):
@@ -364,7 +365,7 @@ def devices(emulator: str) -> frozenset[str]:
 
 
 def new_run(name: str) -> Path:
-    """Make and return the directory of a new run called ``name``; remove the oldest runs."""
+    """Make and return the directory of a new run called ``name``; have prune() remove old runs."""
     root = paths.cache() / "runs"
     root.mkdir(exist_ok=True)
     stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -486,7 +487,7 @@ async def _watch(
 async def _ended(
     beside: asyncio.Task[None], process: asyncio.subprocess.Process, folder: Path
 ) -> None:
-    """Raise the error, if any, that ended the task ``beside``.
+    """Raise the error, if any, that ended the task ``beside``; GuestError in place of QMPError.
 
     When QEMU ends, ``beside`` can no longer reach QEMU's monitor. So a lost connection is an
     error only if QEMU has not ended CLOSING seconds later.
@@ -570,7 +571,7 @@ def _lines(path: Path) -> int:
 
 
 def _last_words(log: Path) -> str:
-    """Return the last line that the guest's programs printed on the console, or ""."""
+    """Return the last message of the lab's programs on the console, without "guest: ", or ""."""
     with contextlib.suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         said = [line for line in lines if line.startswith("guest: ")]

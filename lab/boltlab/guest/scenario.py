@@ -67,7 +67,10 @@ class Scenario:
         return replace(self, machine=replace(self.machine, **machine), **own)
 
     def guest(self, arch: Arch, kernel: Kernel, setting: str) -> Guest:
-        """Return the guest that runs this scenario on ``kernel`` in a measuring ``setting``."""
+        """Return the guest that runs this scenario on ``kernel``.
+
+        The measuring setting is the scenario's own, or, if the scenario has none, ``setting``.
+        """
         programs = modules.nodes(kernel, self.modules) | tools.nodes(arch, self.tools)
         programs |= schedulers.nodes(kernel, self.schedulers)
         programs |= {

@@ -16,8 +16,9 @@ CLANG = "clang-19"  # tools/sched_ext needs version 16 or newer; Debian 12 and 1
 
 
 def nodes(kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
-    """Return the schedulers ``wanted`` and their libraries as nodes of an initramfs, ``bin/NAME``.
+    """Return the schedulers ``wanted`` and their libraries as nodes of an initramfs.
 
+    The schedulers are in bin/, the libraries in lib/; see tools.linker() for the dynamic linker.
     Raises BoltError when the kernel is for another architecture than the host's, as the programs
     are linked with the host's libraries, or when a scheduler does not build.
     """

@@ -96,8 +96,9 @@ def build(arch: Arch, kernel: Kernel, wanted: Sequence[str]) -> dict[str, Node]:
 def variables(machine: Machine) -> str:
     """Return the words of the kernel's command line that let selftests use disk and network card.
 
-    Selftests use only devices that the variables BOLT_DISK and BOLT_NIC name. The kernel hands
-    unknown words NAME=VALUE to init as variables. The disk is the first without a file system.
+    Selftests use only devices that the environment variables BOLT_DISK and BOLT_NIC name. The
+    kernel hands unknown words NAME=VALUE to init as such variables. The disk is the first without a
+    file system.
     """
     words = []
     if machine.disks > machine.ext4:
@@ -111,7 +112,8 @@ def watched(line: str, wanted: Sequence[str]) -> str:
     """Return ``line`` of a guest's script, made to fail if a selftest leaves a setting changed.
 
     If the line runs one of the selftests ``wanted``, the command ``selftest`` takes the place of
-    ``run``. Any other line is returned as it is.
+    ``run``; lab/guest/init.c lists the files whose contents count as settings here. Any other line
+    is returned as it is.
     """
     verb, _, rest = line.partition(" ")
     words = rest.split()

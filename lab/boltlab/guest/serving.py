@@ -8,8 +8,9 @@ from boltlab import paths
 
 TABLE = paths.DATA / "vm-demo.toml"
 PROGRAM = "bin/served"
-# What brings a CPU online or takes it out, in the order of lab/guest/served.h. "host" needs slots,
-# and only takes a CPU out: such a CPU comes online by "file".
+# What brings a CPU online or takes a CPU offline, in the order of lab/guest/served.h. "host" needs
+# slots, and only takes online CPUs out of the guest: if "host" has its turn when a CPU is to come
+# online, "file" brings the CPU online.
 WAYS = ("file", "agent", "host")
 
 
@@ -28,8 +29,8 @@ def words(cycles: int, dwell_ms: int, ways: int, slots: bool) -> list[str]:
     """Return the arguments for a guest whose CPUs come and go ``cycles`` times.
 
     ``ways``: how many of WAYS, from the first on, the changes use in turn. ``dwell_ms``: how long
-    the guest waits between two changes. ``slots``: the host adds the CPUs, and takes the CPUs out;
-    otherwise the guest has the CPUs all the time, offline at first.
+    the guest waits at least between two changes. ``slots``: the host adds the CPUs, and takes the
+    CPUs out; otherwise the guest has the CPUs all the time, offline at first.
     """
     load = {**table()["load"], "cycles": cycles, "dwell_ms": dwell_ms}
     load |= {"ways": ways, "slots": int(slots)}

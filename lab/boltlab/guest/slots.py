@@ -26,11 +26,11 @@ async def obey(
     """Add and eject CPUs as the guest's records "slot" say, "add N" or "eject N", until cancelled.
 
     Slots are counted from 0, in the order of their sockets. obey() reports nothing to the guest,
-    because the guest itself sees when a CPU has come or gone. ``out`` is called with the seconds of
-    the host from each order to the emulator to take a CPU out until the CPU is out. ``poll``: see
-    qemu.wishes(). Raises BoltError for any record "slot" with another verb, if the emulator refuses
-    an order, and, if ``out`` is given, when a CPU that the host takes out stays for longer than
-    PATIENCE.
+    because the guest itself sees when a CPU has come or gone. ``out`` is called each time that a
+    CPU is out, with the seconds of the host since the order to the emulator to take the CPU out.
+    ``poll``: see qemu.wishes(). Raises BoltError for any record "slot" with another verb, if the
+    emulator refuses an order, and, if ``out`` is given, when a CPU that the host takes out stays
+    for longer than PATIENCE.
     """
     async for wish in qemu.wishes(folder, "slot", poll):
         try:
@@ -71,5 +71,5 @@ async def _timed(client: QMPClient, number: int) -> float:
 
 
 def _slots(answer: Any) -> list[Any]:
-    """Return the slots that the emulator's ``answer`` lists, in order."""
+    """Return the slots that the emulator's ``answer`` lists, in the order of their sockets."""
     return sorted(answer, key=lambda row: sorted(row["props"].items()))

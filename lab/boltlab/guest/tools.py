@@ -41,7 +41,8 @@ GUEST = ("-Dwerror=true", "-Dman=disabled", "-Dtests=disabled", "-Dcompletion=di
 def run_logged(command: Sequence[str], log: Path, what: str) -> None:
     """Run ``command`` with its output in ``log``.
 
-    If the command fails, raises BoltError with the first error in the output.
+    If the command fails, raises BoltError with the first line of ``log``, if any, that tells of an
+    error.
     """
     with log.open("ab") as out:
         done = subprocess.run(

@@ -24,9 +24,10 @@ def again(
 ) -> T:
     """Return the result of ``boot``; if a known fault of QEMU stops the guest, boot again.
 
-    A line on stdout, which begins with ``what``, tells of each fault. Raises EmulatorError when
-    QEMU's fault stops TRIES guests, the first other BoltError that ``boot`` raises, alone or in a
-    group, and GuestError when the kernel of a guest had complained before QEMU's fault showed.
+    Raises the first BoltError other than EmulatorError that ``boot`` raises, alone or in a group,
+    and GuestError when the guest's kernel had complained before QEMU's fault showed, of something
+    that this fault does not cause. A line on stdout, which begins with ``what``, tells of each
+    fault after which again() raises neither; after TRIES such faults again() raises EmulatorError.
     Complaints that ``ignored`` or ``warns`` fit do not count, as in qemu.judge().
     """
     expected = [re.compile(text) for text in warns]
@@ -43,7 +44,7 @@ def again(
             wrong = next(errors.leaves(failed))
         if wrong:
             raise wrong
-        ui.say(f"{what}: {why}; {left} more {'tries' if left > 1 else 'try'}")
+        ui.say(f"{what}: {why}; {left} more {'try' if left == 1 else 'tries'}")
     raise EmulatorError(f"a known fault of QEMU stopped the guest {TRIES} times; at last: {why}")
 
 

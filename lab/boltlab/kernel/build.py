@@ -77,8 +77,8 @@ def tree_path(arch: str, flavour: str, source_id: str) -> Path:
 def ensure_kernel(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Kernel:
     """Return the kernel of ``flavour`` for ``arch``; build the kernel if its stamp has changed.
 
-    stamp_of() says of what the stamp is made. Raises BoltError when a tool is missing, the disk is
-    full, a hook does not apply or the build fails.
+    A kernel that the cache lacks is built too. stamp_of() says of what the stamp is made. Raises
+    BoltError when a tool is missing, the disk is full, a hook does not apply or the build fails.
     """
     kind = flavours.get(flavour)
     packages.ensure("build", *kind.packages, arches=[arch])
@@ -219,10 +219,10 @@ def built_tree(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Itera
 def tree_of(kernel: Kernel, source: Source | None = None, jobs: int = 0) -> Iterator[int]:
     """Hold the lock of the completely built tree of ``kernel``; yield the lock's descriptor.
 
-    If the tree is gone, or if other files have been written into the tree since ``kernel`` was
-    built, the tree is built anew, from the cache's source unless ``source`` is given. Raises
-    KernelChangedError if that is not possible, because the cache lacks the source or because the
-    files of which ``kernel`` was made have changed.
+    If the tree is gone, or no longer holds a complete build with the stamp of ``kernel``, the tree
+    is built anew, from the cache's source unless ``source`` is given. Raises KernelChangedError if
+    that is not possible, because the cache lacks the source or because current() does not return
+    ``kernel``.
     """
     with lock(kernel.tree) as fd:
         if _is_built(kernel.tree, kernel.stamp):

@@ -2,7 +2,8 @@
 """Finds which functions a piece of C calls, and how their definitions differ in two kernels.
 
 The C is read as text, without a compiler. So a name that a macro pastes together is not found. A
-function that is not found in the kernel that the hooks were made for is not judged.
+function that is not found in the kernel that the hooks were made for, such as a function that the
+hooks themselves add, counts as unchanged.
 """
 
 import os
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-# The folders with functions that the whole kernel calls.
+# Folders whose functions are called from all over the kernel. index() reads their subfolders as well,
+# except those with a name in SKIPPED.
 CORE = ("arch/arm64", "arch/x86", "block", "include", "init", "kernel", "lib", "mm")
 SKIPPED = {"boot", "dt-bindings", "dts", "selftests", "tests"}
 
@@ -48,7 +50,7 @@ class Change(Enum):
 
 @dataclass(frozen=True)
 class Definition:
-    """One definition or declaration of a function or of a macro with arguments."""
+    """One definition or declaration of a function, or one definition of a macro with arguments."""
 
     file: str
     static: bool
@@ -70,10 +72,11 @@ Index = dict[str, list[Definition]]
 def calls(text: str) -> set[str]:
     """Return the names before parentheses in the C ``text``, a part of a file.
 
-    Keywords, and members of structures, are left out.
+    Keywords, names of types, members of structures, and names in comments or strings are left out.
     """
     bare = _STRING.sub('""', _COMMENT.sub(" ", text))
-    # A hunk may begin inside a comment, each line of which begins with a star.
+    # A hunk may begin inside a comment, so that _COMMENT does not match the rest of the comment.
+    # Each line of this rest begins with a star: lines with a star and a blank are removed.
     bare = re.sub(r"^[ \t]*\*(?:[ \t/].*)?$", "", bare, flags=re.M)
     return set(_CALL.findall(bare)) - _WORDS
 
@@ -180,7 +183,8 @@ def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
     """Return how the function ``name`` that the file ``caller`` calls has changed, or None.
 
     ``was`` is the index of the kernel that the hooks were made for, and ``now`` is the index of
-    another kernel. The result is None if the function has not changed, or is not in ``was``.
+    another kernel. The result is None if the function has not changed, or if ``was`` has no
+    definition or declaration of the function that ``caller`` can use.
     """
     before, after = (_visible(name, caller, each) for each in (was, now))
     if not before:
@@ -196,7 +200,7 @@ def change(name: str, caller: str, was: Index, now: Index) -> Change | None:
         for file in both
     ]
     # A definition that moved to another file is compared as well. If only one of the kernels has
-    # further definitions, these count as variants for other configurations, which make no
+    # definitions in further files, these count as variants for other configurations, which make no
     # difference to the callers.
     left = [each for each in before if each.file not in both]
     came = [each for each in after if each.file not in both]
@@ -241,7 +245,11 @@ def _arch(file: str) -> str:
 
 
 def enclosing(lines: list[str], line: int) -> str:
-    """Return the name of the function, or other block of C, that ``line`` is in."""
+    """Return the name of the function that ``line`` (the first line is 1) is in, as git guesses it.
+
+    This is the last function that begins before ``line`` or on it. Of another block of C without
+    parentheses, such as a structure, the first line is returned; "" if no block begins that early.
+    """
     for text in reversed(lines[:line]):
         if re.match(r"[A-Za-z_$]", text) and not re.match(r"\w+:\s*(?:/\*.*)?$", text):
             match = re.search(r"(\w+)\s*\(", text)

@@ -12,7 +12,7 @@ from boltlab.kernel.make import make
 BOLT = re.compile(r"CONFIG_(BOLT(_\w+)?|SCHED_LOST_AFFINITY)$")  # symbols that Bolt adds
 # Symbols that may differ between compared kernels: Bolt's own, and those that say whether the
 # machine had a C library when the kernel was configured. Only the kernel's samples and the
-# test of its user headers depend on the C library.
+# test of its user headers depend on the C library, so the kernel itself is the same.
 ASIDE = re.compile(rf"{BOLT.pattern}|CONFIG_CC_CAN_LINK(_\w+)?$")
 EMPTY = '""'
 _SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
@@ -20,9 +20,10 @@ _UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 
 
 def parse(text: str) -> dict[str, str]:
-    """Return symbol -> value of a .config or fragment; the value of a symbol not set is ``n``.
+    """Return symbol -> value of a .config or fragment.
 
-    Raises BoltError on a line that is neither a setting, a comment nor blank.
+    A line ``# SYMBOL is not set`` gives the value ``n``; a symbol without a line is left out. 
+    BoltError on a line that is neither a setting, a comment nor blank.
     """
     settings = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -50,7 +51,7 @@ def lost(fragment: str, config: str) -> list[str]:
 
 
 def merged(base: str, fragment: str) -> str:
-    """Return the configuration ``base`` with the settings of ``fragment`` in place of its own."""
+    """Return the configuration ``base`` with each symbol of ``fragment`` set as in ``fragment``."""
     settings = parse(base) | parse(fragment)
     return "".join(
         f"# {symbol} is not set\n" if value == "n" else f"{symbol}={value}\n"
@@ -59,7 +60,10 @@ def merged(base: str, fragment: str) -> str:
 
 
 def differences(one: str, other: str, ignore: re.Pattern[str]) -> list[str]:
-    """Return the symbols that differ in two configurations, except those that ``ignore`` fits."""
+    """Return the symbols whose values differ, except those whose names match ``ignore``.
+
+    A symbol that one of the two configurations lacks has the value ``n`` there.
+    """
     first, second = parse(one), parse(other)
     return sorted(
         symbol
@@ -92,9 +96,9 @@ def configure(
 ) -> str:
     """Make ``tree``/.config: all options are off that ``fragment`` neither sets nor implies.
 
-    With ``base`` all options are as in that configuration, except for those of ``fragment``.
-    Returns the text of .config. Raises BoltError when make fails or a setting of the fragment is
-    not in .config afterwards.
+    With ``base`` all options are as in that configuration, except for those of ``fragment``;
+    options that neither names get their defaults. Returns the text of .config. Raises BoltError
+    when make fails, or when .config afterwards lacks a setting of the fragment, as lost() tells.
     """
     path = tree / ".bolt-fragment"
     path.write_text(fragment, encoding="utf-8")

@@ -24,7 +24,7 @@ BASES = (*DEBIAN, RUNNING)
 CONFIGS = Path("/usr/src")
 BOOT = Path("/boot")
 PROC = Path("/proc/config.gz")
-# pahole can make BTF of modules since version 1.22.
+# The oldest pahole that kernels of all series take to make BTF of modules. (6.12 alone takes 1.19.)
 PAHOLE = (1, 22)
 BTF = "CONFIG_DEBUG_INFO_BTF"
 
@@ -33,7 +33,7 @@ def base(name: str, arch: Arch, version: Version) -> str:
     """Return the configuration ``name`` (one of BASES) for kernels of ``arch`` and ``version``.
 
     Debian's configurations come from a package of the series, which is fetched if it is not
-    installed. Raises BoltError when there is no such configuration.
+    installed. Raises BoltError when there is no such configuration, or apt cannot get the package.
     """
     return _running(arch) if name == RUNNING else _debian(name, arch, version)
 
@@ -82,7 +82,7 @@ def has_btf(text: str) -> bool:
 
 
 def pahole() -> bool:
-    """Tell whether this machine has a pahole that can make BTF of modules."""
+    """Tell whether this machine has a pahole that is not older than PAHOLE."""
     path = packages.which("pahole")
     if path is None:
         return False
@@ -94,8 +94,8 @@ def pahole() -> bool:
 def debug_info(text: str) -> str:
     """Return the fragment that turns debug information off in the configuration ``text``.
 
-    If the configuration asks for BTF and this machine's pahole can make BTF, the fragment instead
-    keeps the debug information from which pahole makes BTF.
+    If the configuration asks for BTF and pahole() is true, the fragment instead turns on the debug
+    information from which pahole makes BTF.
     """
     name = "btf" if has_btf(text) and pahole() else "no-btf"
     return (flavours.CONFIGS / f"{name}.config").read_text(encoding="utf-8")

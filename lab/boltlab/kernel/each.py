@@ -7,8 +7,8 @@ no such option, and are built once. With --link the kernel is also linked at the
 whose last commit has CONFIG_BOLT.
 
 The cache remembers which commits have been built. So a check that was interrupted goes on at the
-commit where it ended, and after a change of a hook only the hook's commit and later commits are
-built again.
+commit where it ended, and after a change of a hook or overlay file only the commits from that file's
+commit on are built again.
 """
 
 import hashlib
@@ -37,11 +37,11 @@ _WARNING = re.compile(r"^(?:\./)?([\w./+-]+):\d+(?::\d+)?: warning: (.*)$")
 
 @dataclass
 class Step:
-    """The tree after one commit: all files of the series so far, and those of this commit."""
+    """The tree after one commit: what the series has added or changed so far."""
 
     commit: Commit
-    files: dict[str, Content]
-    changed: list[str]
+    files: dict[str, Content]  # by kernel path: all files that the series has added or changed
+    changed: list[str]  # the paths of those files that this commit adds or changes
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,8 @@ class Report:
 class Past:
     """What earlier checks of one architecture have found, by keys.
 
-    There is a record of the build of each step, and one of the pristine kernel's warnings.
+    A record is either of the build of one step in one configuration, or of the warnings that the
+    pristine kernel has.
     """
 
     def __init__(self, file: Path) -> None:
@@ -89,7 +90,7 @@ class Run:
     jobs: int
     bolt: bool
     link: bool = False
-    begun: bool = False  # a step with this value of CONFIG_BOLT has been built
+    begun: bool = False  # this run has built a step
     symbols: tuple[str, ...] | None = None  # Bolt's options in Kconfig when .config was made
     known: set[str] = field(default_factory=set)  # warnings that the pristine kernel has
     objects: int = 0
@@ -116,7 +117,7 @@ def steps(source: Source) -> list[Step]:
 
 
 def check(arch: Arch, source: Source, jobs: int = 1, *, link: bool = False) -> Report:
-    """Build every step of the series for ``arch``.
+    """Build every step of the series for ``arch`` that no earlier check has built.
 
     If ``link``, the kernel is also linked at the end of each posting whose last commit has
     CONFIG_BOLT. Raises BoltError naming the commit that does not build, or whose build has a
@@ -145,7 +146,7 @@ def check(arch: Arch, source: Source, jobs: int = 1, *, link: bool = False) -> R
 
 
 def keys(begin: str, found: Sequence[Step]) -> list[str]:
-    """Return a key for each step: a hash of ``begin`` and all files that changed up to the step."""
+    """Return a key for each step: a hash of ``begin`` and all files changed in or before the step."""
     sums = hashlib.sha256(begin.encode())
     made = []
     for step in found:
@@ -158,7 +159,10 @@ def keys(begin: str, found: Sequence[Step]) -> list[str]:
 
 
 def _begin(run: Run) -> str:
-    """Return a text that names all that the kernels of ``run`` depend on besides the series."""
+    """Return a text that names what the kernels of ``run`` depend on.
+
+    The text leaves out the series and the value of CONFIG_BOLT.
+    """
     parts = (run.source.path.name, run.arch.name, build.toolchain(run.arch))
     return repr((parts, [_fragment(run), *flavours.get("bolt").config]))
 
@@ -171,8 +175,9 @@ def _fragment(run: Run) -> str:
 def _series(run: Run, found: Sequence[Step], past: Past) -> set[str]:
     """Build the steps in one configuration; return the source files whose code was built.
 
-    Steps that a record says were built are not built again. With CONFIG_BOLT, the steps before the
-    one that adds this option are not built at all. The result includes files that a record names.
+    A step is not built again if a record says that the same objects were built, and, if the kernel
+    is to be linked after the step, that the kernel was linked. With CONFIG_BOLT, the steps before
+    the one that adds this option are not built at all. The result includes files that a record names.
     """
     begin = _begin(run)
     run.known = _known(run, found, begin, past)
@@ -200,7 +205,7 @@ def _series(run: Run, found: Sequence[Step], past: Past) -> set[str]:
 
 
 def _known(run: Run, found: Sequence[Step], begin: str, past: Past) -> set[str]:
-    """Return the warnings that the pristine kernel has in the files that the series changes."""
+    """Return the pristine kernel's warnings in the objects of the files that the series changes."""
     hooked = {name for step in found for name in step.changed}
     first = sorted({path for name in hooked for path in identity.objects_of(name, run.pristine)})
     key = hashlib.sha256(repr((begin, first)).encode()).hexdigest()
@@ -221,8 +226,8 @@ def _build(
     tree.sync(run.ready.path, run.source.path, step.files)
     _configure(run, symbols)
     if not run.begun:
-        # A check that was interrupted may have built some of these objects, and make would not
-        # print the warnings of such an object again.
+        # A check that failed or was interrupted may have built some of these objects, and make
+        # would not print the warnings of such an object again.
         _remove(run.ready.path, wanted)
         run.begun = True
     log = _make(run, wanted, f"{title} {'with' if run.bolt else 'without'} CONFIG_BOLT")
@@ -231,7 +236,8 @@ def _build(
         raise BoltError(f"{title} on {run.arch.name}: {sorted(fresh)[0]}", run.ready.log)
     if linking:
         _make(run, [run.arch.image_target], f"posting '{step.commit.posting}'", extra=False)
-    # In the commit that adds CONFIG_BOLT, make also builds files of earlier commits.
+    # In the commit that adds CONFIG_BOLT, make also builds new files of earlier commits. So the
+    # record names all new files so far whose objects were built.
     new = [name for name in step.files if not (run.source.path / name).exists()]
     files = []
     for name in dict.fromkeys([*step.changed, *new]):
@@ -242,7 +248,7 @@ def _build(
 
 
 def _remove(top: Path, targets: Sequence[str]) -> None:
-    """Remove the ``targets`` below ``top``, because make warns only when it builds an object."""
+    """Remove the objects ``targets`` below ``top``, so that their builds print all warnings again."""
     for name in targets:
         path = top / name
         for file in list(path.rglob("*.o")) if path.is_dir() else [path]:
@@ -256,7 +262,7 @@ def _symbols(files: Mapping[str, Content]) -> tuple[str, ...]:
 
 
 def _configure(run: Run, symbols: tuple[str, ...]) -> None:
-    """Configure the tree if ``symbols``, the options that can be chosen, have changed."""
+    """Configure the tree if ``symbols``, the options that can be chosen, differ from last time."""
     if symbols == run.symbols:
         return
     run.symbols = symbols
@@ -292,7 +298,7 @@ def _objects(run: Run, name: str, files: dict[str, Content], selected: bool) -> 
     if not selected:
         return []
     if name.startswith(BOLT):
-        # kernel/cpu.c includes a header of Bolt's, and so is built as well.
+        # kernel/cpu.c includes files of kernel/bolt/, and so is built as well.
         return [BOLT, "kernel/cpu.o"]
     if name.startswith("arch/") and not name.startswith(f"arch/{run.arch.srcarch}/"):
         return []
@@ -306,7 +312,10 @@ def _objects(run: Run, name: str, files: dict[str, Content], selected: bool) -> 
 def _make(
     run: Run, targets: Sequence[str], title: str, *, extra: bool = True, quiet: bool = True
 ) -> str:
-    """Build ``targets``, with more warnings if ``extra``; return make's output."""
+    """Build ``targets``, with the warnings of W=1 if ``extra``; return make's output.
+
+    Unless ``quiet``, the user sees a line with ``title`` first.
+    """
     if not targets:
         return ""
     begin = run.ready.log.stat().st_size if run.ready.log.exists() else 0

@@ -25,18 +25,19 @@ _LETTER = "0000-cover-letter.patch"
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be exported: the series, the hooks by name, the overlay's files by commit."""
+    """What is to be exported: the series, the hooks by name, and the files of the overlay."""
 
     series: Series
     hooks: dict[str, hooks.Hook]
-    files: list[list[str]]
-    overlay: dict[str, Path]
+    files: list[list[str]]  # for each commit: the kernel paths of the overlay files that it adds
+    overlay: dict[str, Path]  # kernel path of an overlay file -> path in kernel/
 
 
 def plan(source: Source, kernel: Path | None = None) -> Plan:
     """Return what there is to export for ``source``.
 
-    Raises BoltError when a file or hook is in no commit or in several.
+    ``kernel`` is the repository's kernel/ directory. Raises BoltError when an overlay file or a
+    hook is in no commit or in several, or when series.toml has another fault.
     """
     overlay = tree.overlaid(source.version, kernel)
     found = {hook.name: hook for hook in hooks.load(source.version.hooks)}
@@ -48,11 +49,11 @@ def plan(source: Source, kernel: Path | None = None) -> Plan:
 
 @contextmanager
 def scratch_tree(what: Plan, source: Source) -> Iterator[Path]:
-    """Yield a directory with the pristine files that the series touches, for lay()."""
+    """Yield a directory with the pristine files that the hooks touch, for lay()."""
     with tempfile.TemporaryDirectory(prefix="bolt-export-") as scratch:
         work = Path(scratch) / "tree"
         work.mkdir()
-        # The files that the series touches suffice: diffs of the whole tree would be the same.
+        # The files that the hooks touch suffice: diffs of the whole tree would be the same.
         hooks.copy_files(list(what.hooks.values()), source.path, work, source.release)
         yield work
 
@@ -102,10 +103,11 @@ def _put(origin: Path, target: Path, name: str, later: Sequence[str], missing: s
 def export(source: Source, output: Path, kernel: Path | None = None) -> list[Path]:
     """Write the series for ``source``, each posting into a directory of its own below ``output``.
 
-    ``output`` is made if it does not exist, and must not hold anything but an earlier export. Each
-    posting has a cover letter and numbered patches; the patches of all postings are returned, in
-    order. Raises BoltError when a file is in no commit, a hook does not apply, a commit is too
-    large or a figure is missing; ``output`` then has not been changed.
+    ``output`` is made if it does not exist. An earlier export in ``output`` is replaced, and
+    nothing else may be there. Each posting has a cover letter and numbered patches; the patches of
+    all postings are returned, in order. Raises BoltError when ``output`` holds something else, a
+    file is in no commit, a hook does not apply, a commit is too large or a figure is missing;
+    ``output`` then has not been changed.
     """
     what = plan(source, kernel)
     texts = [letters.render(posting, source.version.hooks) for posting in what.series.postings]
@@ -129,7 +131,7 @@ def check_sizes(git: Git, series: Series) -> None:
     """Raise BoltError naming the commits of ``series`` that are too large.
 
     The last commits of ``git`` are those of the series. Lines of tests and documentation are not
-    counted, because each commit has its own tests and documentation.
+    counted, so that the limit keeps no commit from having its own tests and documentation.
     """
     large = []
     for number, commit in enumerate(reversed(series.commits)):
@@ -190,9 +192,10 @@ def _check_output(output: Path) -> None:
 
 
 def verify(source: Source, patches: Sequence[Path]) -> None:
-    """Apply ``patches`` with ``git am`` to the whole pristine source and compare the result.
+    """Apply ``patches`` with ``git am`` to the pristine source; compare with what the lab builds.
 
-    Raises BoltError when a patch does not apply, or when a file differs from what the lab builds.
+    Raises BoltError when a patch does not apply, or when the patches and the lab do not change the
+    same files in the same way.
     """
     expected = tree.bolt_files(source)
     store = _repository(source)
@@ -223,7 +226,7 @@ def _sparse(names: object) -> str:
 
 
 def _repository(source: Source) -> Git:
-    """Return a repository in the cache whose one commit is the pristine source."""
+    """Return the repository in the cache whose one commit is the pristine source; make it if absent."""
     folder = paths.cache() / "git" / f"{source.id}.git"
     with lock(folder):
         if not folder.exists():

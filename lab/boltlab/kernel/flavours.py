@@ -15,7 +15,7 @@ CONFIGS = paths.DATA / "config"
 
 @dataclass(frozen=True)
 class Flavour:
-    """One row of data/flavours.toml."""
+    """One flavour of data/flavours.toml, which explains the fields."""
 
     name: str
     patched: bool
@@ -29,7 +29,7 @@ class Flavour:
     steps: Mapping[str, int] = field(default_factory=dict)
 
     def fragment(self, arch: Arch) -> str:
-        """Return this flavour's configuration fragment for ``arch``, without the base."""
+        """Return this flavour's configuration fragment for ``arch``, to be put over ``base`` if set."""
         files = [] if self.base else [arch.config_fragment]
         for name in self.adds:
             files.append(CONFIGS / f"{name}.config")

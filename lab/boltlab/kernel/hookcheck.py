@@ -21,7 +21,7 @@ from boltlab.kernel import callees
 from boltlab.kernel.callees import Change, Index
 from boltlab.kernel.hooks import Hook, Hunk
 
-NEAR = 10  # a hunk needs a look if one of so many lines before or after the hunk has changed
+NEAR = 10  # a hunk needs a look if one of the NEAR lines before or after the hunk has changed
 _SAID = re.compile(r"^Hunk #(\d+) (succeeded|FAILED|ignored) at (\d+)", re.M)
 
 
@@ -100,7 +100,7 @@ class Report:
 
 
 def folders(series: Sequence[Hook]) -> list[str]:
-    """Return the folders that check() reads: CORE whole, other folders without subfolders."""
+    """Return the folders that check() reads: CORE, and those of hooked files without subfolders."""
     beside = {str(Path(name).parent) for hook in series for name in hook.files} - {"."}
     return [*callees.CORE, *sorted(beside)]
 
@@ -214,7 +214,10 @@ def _sections(hook: Hook) -> Iterator[tuple[str, str]]:
 
 
 def _patch(where: Path, file: str, section: str) -> dict[int, tuple[str, int]]:
-    """Apply the hunks of ``section``; return by hunk what patch printed, and at which line."""
+    """Apply ``section`` to ``file``; return patch's word of _SAID and line for each hunk's number.
+
+    The result is empty if there is no such file.
+    """
     if not (where / file).is_file():
         return {}
     packages.ensure("patch")

@@ -63,7 +63,8 @@ def load(folder: Path) -> list[Hook]:
 def parse(path: Path) -> Hook:
     """Read the patch file ``path``; bytes that are no UTF-8 become surrogates.
 
-    Raises BoltError if ``path`` is no git diff of existing kernel files.
+    Raises BoltError if ``path`` is no git diff, or has no hunk or a hunk that is cut short, or if
+    the diff adds, removes or renames a file.
     """
     return parse_text(path, path.read_text(encoding="utf-8", errors="surrogateescape"))
 
@@ -128,7 +129,7 @@ def apply(hooks: Sequence[Hook], pristine: Path, release: str) -> dict[str, byte
 
 
 def copy_files(hooks: Sequence[Hook], pristine: Path, tree: Path, release: str) -> None:
-    """Copy files that ``hooks`` touch from ``pristine`` to ``tree``.
+    """Copy the files that ``hooks`` touch from ``pristine`` to ``tree``.
 
     Raises BoltError if a file is absent.
     """

@@ -6,18 +6,19 @@ kernel without Bolt is the pristine kernel with the hooks and overlay files that
 kernel for Bolt: those of commits that have ``refactor = true`` in series.toml. These hooks do not
 name Bolt, and may change the code. This check does not cover these hooks: section Preparation of
 kernel/README.md says what those called ``0000-*`` change, and which test, if any, shows the change.
+(The one hook of other name, ``0003-cpuhp-header``, moves types into a header.)
 
-For each hooked file, the objects of both kernels are compared. All executable sections of the two
-objects are disassembled with their relocations, and must be the same line by line, addresses
-included. Two differences are allowed, which added source lines cause in code that is the same:
+For each hooked file, the objects of two kernels are compared: of the kernel without Bolt, and of
+the kernel with all hooks, but without CONFIG_BOLT. All executable sections of the two objects are
+disassembled with their relocations, and must be the same line by line, addresses included. Two differences are allowed, which added source lines cause in code that is the same:
 
 - numbers that GCC appends to local symbols (``__already_done.12``), or __UNIQUE_ID() to names;
 - an immediate that is the number of a source line (``__LINE__`` passed to a function): in one
   object the line's number in the file without Bolt, in the other object the number that exactly
   this line has in the hooked file.
 
-Line tables of WARN and BUG are in data sections (__bug_table), which are not code. Nothing else
-may differ: sizes, order, registers, string offsets, symbols. A file that only preparing hooks touch
+Line tables of WARN and BUG are in data sections (__bug_table), which are not compared. In the code
+nothing else may differ: sizes, order, registers, string offsets, symbols. A file that only preparing hooks touch
 has the same text in both kernels. A header has no object: the hooked files that include the header
 cover the header.
 """
@@ -47,7 +48,7 @@ SAME, DIFFERENT, REFACTORED, NOT_BUILT, HEADER = (
 _UNIQUE = re.compile(r"(__UNIQUE_ID_\w+?)\d+(?=[.+>])")
 _LOCAL = re.compile(r"(?<=[A-Za-z_])\.\d+\b")
 _IMMEDIATE = re.compile(r"[$#](0x[0-9a-f]+|\d+)\b")
-_COMMENT = re.compile(r"\s+(//|;) .*$")  # on arm64 objdump repeats immediates in another base
+_COMMENT = re.compile(r"\s+(//|;) .*$")  # dropped: on arm64 these repeat immediates in another base
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Verdict:
 
     file: str
     verdict: str  # SAME, or another of the constants above
-    detail: str = ""  # the first line that differs
+    detail: str = ""  # if DIFFERENT: the object, and its first line that differs
 
 
 def check(arch: Arch, source: Source, jobs: int = 1) -> list[Verdict]:

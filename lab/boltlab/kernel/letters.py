@@ -13,7 +13,8 @@ key, ``[key=]`` the entries without such a key, ``[key!=text]`` those that have 
 that does not contain the text, and ``[]`` all entries. ``sum(FILE PATH[].key)`` adds up the values
 that all selected entries have under the key, and ``count(FILE PATH)`` counts the entries.
 ``model(FILE PATH X Y AT)`` takes X and Y, which are paths in an entry, of all selected entries,
-fits Y as a multiple of X plus a multiple of the square of X, and gives the fitted Y for X = AT.
+fits Y as a multiple of X plus a multiple of the square of X (neither below 0, and one may be 0, see
+terms.fit()), and gives the fitted Y for X = AT.
 ``NAME / NAME`` is the ratio of two other figures or numbers.
 """
 

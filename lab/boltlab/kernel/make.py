@@ -49,10 +49,10 @@ def make(
 
     A step is a line that make prints, such as "  CC      kernel/cpu.o". ``steps`` is about how many
     steps make will print (0: show no progress). ``lock_fd`` is the descriptor of a lock that must
-    be held until make has ended, and so make inherits it. Returns how many steps make has printed,
-    0 if progress is not shown. If make fails, raises BoltError with the first error in make's
-    output. On any other exception, such as Ctrl-C, make is ended before the exception goes on to
-    the caller.
+    be held until make has ended, and so make inherits the descriptor. Returns how many steps make
+    has printed, or 0 if ``steps`` is 0. If make fails, raises BoltError with the first error in
+    make's output, or with the last line if no line is known as an error. On any other exception,
+    such as Ctrl-C, make is ended before the exception goes on to the caller.
     """
     command = ["make", f"-j{jobs}", f"ARCH={arch.kernel_arch}"]
     command.append(f"CROSS_COMPILE={arch.cross_compile}")
