@@ -7,15 +7,17 @@ or another format of Python's str.format() with a comma or a point, writes the f
 instead.
 
 series.toml says for each name where the figure is: ``FILE PATH``. FILE is the name, without
-the date, of a file in results/, of which the newest is taken. PATH leads through the file's JSON,
-as in ``cases[case=offline1].variants.bolt.median``; ``[key=value]`` selects entries of a list by a
-key, ``[key=]`` the entries without such a key, ``[key!=text]`` those that have the key with a value
-that does not contain the text, and ``[]`` all entries. ``sum(FILE PATH[].key)`` adds up the values
-that all selected entries have under the key, and ``count(FILE PATH)`` counts the entries.
+the date, of a file in results/; of several files with this name the newest is taken. PATH leads
+through the file's JSON, as in ``cases[case=offline1].variants.bolt.median``; ``[key=value]``
+selects the entries of a list that have this value under the key, ``[key=]`` the entries without
+such a key, ``[key!=text]`` those that have the key with a value that does not contain the text, and
+``[]`` all entries. ``sum(FILE PATH[].key)`` adds up the values that all selected entries have under
+the key, and ``count(FILE PATH)`` counts the entries.
 ``model(FILE PATH X Y AT)`` takes X and Y, which are paths in an entry, of all selected entries,
 fits Y as a multiple of X plus a multiple of the square of X (neither below 0, and one may be 0, see
-terms.fit()), and gives the fitted Y for X = AT.
-``NAME / NAME`` is the ratio of two other figures or numbers.
+terms.fit()), and gives the fitted Y for X = AT. ``NAME / NAME`` is the ratio of two figures; a
+whole number may stand in place of either. A figure that is itself a ratio has to stand earlier in
+series.toml.
 """
 
 import json
@@ -83,6 +85,8 @@ def resolve(figures: Mapping[str, str]) -> dict[str, Figure]:
             above, below = (_part(part, found) for part in rule.split(" / "))
             if not isinstance(above, int | float) or not isinstance(below, int | float):
                 raise BoltError(f"the figure '{name}': '{rule}' does not name two figures")
+            if not below:
+                raise BoltError(f"the figure '{name}': '{rule}' divides by 0")
             found[name] = above / below
     return found
 
@@ -123,7 +127,10 @@ def _model(name: str, file: str, path: str, x: str, y: str, at: str) -> float:
     entries = _walk(name, file, _document(name, file), path)
     points: list[tuple[float, float]] = []
     for entry in entries:
-        (across,), (up,) = _walk(name, file, entry, x), _walk(name, file, entry, y)
+        found = _walk(name, file, entry, x), _walk(name, file, entry, y)
+        if [len(each) for each in found] != [1, 1]:
+            raise BoltError(f"the figure '{name}': results/{file}: {x} or {y} is not one figure")
+        (across,), (up,) = found
         if not isinstance(across, int | float) or not isinstance(up, int | float) or up <= 0:
             raise BoltError(
                 f"the figure '{name}': results/{file}: {x} and {y} have to be numbers, {y} above 0"
@@ -135,11 +142,11 @@ def _model(name: str, file: str, path: str, x: str, y: str, at: str) -> float:
             f"of {x} in {path}"
         )
     powers = {"1": 1, "2": 2}
-    found = terms.fit(
+    fitted = terms.fit(
         {term: [across**power for across, _ in points] for term, power in powers.items()},
         [up for _, up in points],
     )
-    return sum(factor * float(at) ** powers[term] for term, factor in found.items())
+    return sum(factor * float(at) ** powers[term] for term, factor in fitted.items())
 
 
 def _walk(name: str, file: str, document: Any, path: str) -> list[Any]:

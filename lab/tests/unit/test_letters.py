@@ -21,6 +21,7 @@ RESULTS = {
     "sizes": [
         {"n": n, "ms": 2.0 * n + 0.5 * n**2, "line": 3.0 * n, "lost": 0} for n in (8, 16, 32)
     ],
+    "pairs": [{"n": [{}, {}], "ms": 1}],
     "cells": [{"arch": "x", "done": 3}, {"arch": "y", "done": 5}, {"arch": "x", "done": 4}],
 }
 MEDIAN = "a cases[case=offline1][cpus=].bolt.median"
@@ -79,6 +80,8 @@ def test_a_model_of_larger_machines(folder: Path) -> None:
         ("{off}", {"off": "a cases[case=offline1].bolt.median"}, "is not one figure"),
         ("{off}", {"off": "a cases[cpus=32].bolt"}, "is not one figure"),
         ("{off}", {"off": "one / two"}, "does not name two figures"),
+        ("{off}", {"off": "1 / 0"}, "'1 / 0' divides by 0"),
+        ("{off}", {"off": "model(a pairs[] n[] ms 9)"}, r"n\[\] or ms is not one figure"),
         ("{off}", {"off": "model(a cells[arch=x] done done 9)"}, "three different values of done"),
         ("{off}", {"off": "model(a sizes[] n none 9)"}, "'off': results/a has no none"),
         ("{off}", {"off": "model(a cells[] arch done 9)"}, "arch and done have to be numbers"),
