@@ -20,8 +20,8 @@ from boltlab.versions import Version
 GOAL_QEMU = 10  # Bolt's goals are judged on this version of QEMU or a newer one
 MEMORY = 4.0  # GB (10^9) of memory with which builds do not swap
 MEMORY_LEAST = 1.8
-# GB of disk that must be free. The source takes 1.7, a built tree 2.0, and tree.copy() wants 2.5
-# free for each copy.
+# GB of free disk that commands need. The source takes 1.7, a built tree 2.0, and tree.copy() wants
+# 2.5 free for each copy.
 DISK_TEST = 20.0  # ./bolt test: eight trees, and up to 200 runs
 DISK_ALL = 11.0  # ./bolt demo --arch all: the kernels pristine and bolt for both architectures
 DISK_ONE = 7.0  # ./bolt demo: these kernels for one architecture, and Debian packages
@@ -102,10 +102,11 @@ def _disk(free: float, have_kernels: bool) -> Finding:
     found = f"{free:.0f} GB free in {paths.cache()}"
     if free >= DISK_TEST:
         return Finding("disk", found)
-    if free >= (DISK_AGAIN if have_kernels else DISK_ONE):
+    needed = DISK_AGAIN if have_kernels else DISK_ONE
+    if free >= needed:
         cost = f"in all, test needs {DISK_TEST:.0f} GB, demo --arch all {DISK_ALL:.0f} GB"
         return Finding("disk", found, Level.LACK, cost)
-    cost = f"demo needs {DISK_ONE:.0f} GB; BOLT_CACHE names another directory"
+    cost = f"demo needs {needed:.0f} GB here, or {DISK_ONE:.0f} GB in another BOLT_CACHE"
     return Finding("disk", found, Level.BLOCK, cost)
 
 

@@ -4,8 +4,9 @@
 If vCPUs run in parallel, QEMU 10 can lose the end of an interrupt. When one vCPU changes where
 devices lie in memory, as Linux does for each PCI device at boot, the write by which another vCPU
 tells its own APIC that an interrupt has ended can reach a wrong device. The APIC then still takes
-the interrupt to be in service, and, if it is the timer's, the vCPU of this APIC gets no timer
-interrupt any more. watch() finds such vCPUs. See docs/measuring.md.
+the interrupt to be in service, and so delivers no interrupt of the same or a lower priority to its
+vCPU any more. If the timer's interrupt is among these, the guest's kernel reports a stall, and
+watch() finds the vCPU. See docs/measuring.md.
 """
 
 import asyncio
@@ -71,7 +72,7 @@ def brief(found: Sequence[tuple[int, str]]) -> str:
         for name, each in cpus.items()
     ]
     others = sum(map(len, list(cpus.values())[PLACES:]))
-    more = [f"{others} CPUs elsewhere"] if others else []
+    more = [f"{others} CPU{'s' if others > 1 else ''} elsewhere"] if others else []
     return f"{', '.join(named[:PLACES] + more)} ({REGISTERS})"
 
 
@@ -85,7 +86,7 @@ async def _ask(client: QMPClient, command: str, cpu: int = 0) -> str:
 async def watch(client: QMPClient, folder: Path) -> None:
     """Wait until the console tells of a stall; raise EmulatorError if QEMU has caused the stall.
 
-    Returns if no look shows that QEMU is the cause, or if QEMU does not answer. A guest runs on
+    Returns if the looks do not show QEMU as the cause, or if QEMU does not answer. A guest runs on
     while QEMU tells the guest's registers and then its APICs, and interrupts other than the timer's
     may wake a CPU. So QEMU counts as the cause only if two looks in a row, among LOOKS looks at
     most, find the same interrupt in service on the same halted CPU (see deaf()).
@@ -126,8 +127,8 @@ def deaf(registers: str, apics: Sequence[str]) -> dict[int, int]:
     """Return CPU -> interrupt in service, of the CPUs that are halted with interrupts enabled.
 
     ``registers`` is QEMU's "info registers -a", ``apics`` its "info lapic" of each CPU. An x86_64
-    kernel never halts a CPU so before it has ended the CPU's interrupts: if registers and APIC of a
-    returned CPU are of the same moment, QEMU has lost the interrupt's end.
+    kernel never halts a CPU with interrupts enabled before it has ended the CPU's interrupts: if
+    the two texts tell of the same moment, QEMU has lost the end of each returned interrupt.
     """
     found = {}
     # Skip the text before the first CPU; then number and registers of each CPU follow.

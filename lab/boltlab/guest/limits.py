@@ -36,7 +36,7 @@ class Limit:
         ratio = f"{ours / theirs:.2f} times" if theirs else f"{ours / 1e6:.3f} ms beside 0 ms of"
         return Verdict(
             ours <= self.factor * theirs,
-            f"{self.case} is {ratio} {self.base}, at most {self.factor:g} times is allowed",
+            f"{self.case} is {ratio} {self.base}; the limit is {self.factor:g} times {self.base}",
         )
 
 

@@ -68,7 +68,7 @@ def _running(arch: Arch) -> str:
         return path.read_text(encoding="utf-8") if path.is_file() else _proc()
     except OSError as error:
         raise BoltError(
-            f"the running kernel's configuration is neither {path} nor {PROC}"
+            f"the running kernel's configuration is neither in {path} nor in {PROC}"
         ) from error
 
 

@@ -39,7 +39,7 @@ def test_what_is_no_limit(text: str) -> None:
 def test_medians_are_compared(ours: list[int], native: list[int], holds: bool, says: str) -> None:
     verdict = limits.parse(TEXT).judge({"stop_bolt": ours, "stop_native": native, "other": [7]})
     assert verdict.holds == holds
-    assert verdict.text == f"stop_bolt {says}, at most 1.5 times is allowed"
+    assert verdict.text == f"stop_bolt {says}; the limit is 1.5 times stop_native"
 
 
 @pytest.mark.parametrize("lacking", ["stop_bolt", "stop_native"])
