@@ -38,9 +38,10 @@ MAY_IMPORT: Mapping[str, Collection[str]] = {
 
 
 def check(lab: Path) -> list[str]:
-    """Return a line for each breach of the rules above by the modules below the folder ``lab``.
+    """Return a line for each breach of BESIDE or MAY_IMPORT by modules below the folder ``lab``.
 
-    A circle of modules that import each other is a breach as well.
+    A circle of modules that import each other is a breach as well; of several circles, one gets a
+    line.
     """
     files = {_module(path, lab): path for path in sorted(lab.rglob("*.py"))}
     beside = [name for name in files if not _package(name)]
@@ -66,7 +67,7 @@ def check(lab: Path) -> list[str]:
 
 
 def _module(path: Path, lab: Path) -> str:
-    """Return the name of the module in the file ``path``: lint, kernel.build, kernel.__init__."""
+    """Return the name of the module in the file ``path``, such as lint or kernel.__init__."""
     return ".".join(path.relative_to(lab).with_suffix("").parts)
 
 

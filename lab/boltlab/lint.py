@@ -46,7 +46,8 @@ _ADDRESS = re.compile(
     r"inde[x]-url|GOPROX[Y]=http|registr[y]=http|^de[b] +(\[[^]]*\] +)?http|URI[s]: *http", re.M
 )
 _SIGNED = re.compile(r"^Signed-off-by: .*<([^<>\s]+)>$", re.M)
-# Directories in which a repository may lie, and that its files name for other reasons.
+# Directories in which the repository may lie, and that its files may name all the same, because
+# other machines have these directories as well.
 _ANYWHERE = {Path(name) for name in ("/build", "/srv", "/src", "/usr/src")}
 # Settings of git without which a user's own settings would change what the checks read.
 _SETTINGS = {
@@ -100,7 +101,7 @@ def ruff_check(root: Path) -> list[str]:
 
 
 def ruff_format(root: Path) -> list[str]:
-    """Look for Python that is laid out otherwise than ruff does."""
+    """Look for Python files that ruff would lay out otherwise."""
     words = ["ruff", "format", "--check", ".", *_beside(root)]
     return _tool(root, sys.executable, "-m", *words)
 
@@ -113,7 +114,7 @@ def mypy(root: Path) -> list[str]:
 
 
 def shellcheck(root: Path) -> list[str]:
-    """Look for mistakes in the shell scripts, which are found by their first line (``#!``)."""
+    """Look for mistakes in scripts whose first line (``#!``) names /bin/sh, bash or dash."""
     packages.ensure("test")
     scripts = []
     for path in tracked(root):
@@ -139,9 +140,9 @@ def licences(root: Path) -> list[str]:
 def one_machine(root: Path) -> list[str]:
     """Look for paths of this machine, and for addresses of package registries.
 
-    A path of this machine is one that names the directory in which the repository lies. If the
-    repository lies in the directory for temporary files, or in one of _ANYWHERE, files may name
-    that directory, because other machines have that directory as well.
+    A path of this machine is one that names the directory in which the repository lies. If that
+    directory is /, the directory for temporary files, or one of _ANYWHERE, files may name the
+    directory, because other machines have this directory as well.
     """
     around = _around(root)
     found = []
@@ -157,7 +158,7 @@ def one_machine(root: Path) -> list[str]:
 def _around(root: Path) -> re.Pattern[str] | None:
     """Return a pattern of paths in the directory in which ``root`` lies.
 
-    Returns None if files may name that directory for another reason.
+    Returns None if files may name that directory, see one_machine().
     """
     if root.parent in {Path("/"), Path(tempfile.gettempdir()), *_ANYWHERE}:
         return None
@@ -293,8 +294,9 @@ def message(root: Path, file: Path) -> list[str]:
 def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
     """Run checkpatch over what changed after ``since`` in hooks and in Bolt's files for kernels.
 
-    If ``since`` is None, changes that are not committed are checked. ``pristine`` is a kernel
-    source. Of a hook that changed, the whole diff is checked, but not the hook's message.
+    If ``since`` is None, only changes that are not committed are checked. ``pristine`` is the
+    kernel source whose checkpatch is run. Of a hook that changed, the whole diff is checked, but
+    not the hook's message.
     """
     start = since or "HEAD"
     with tempfile.TemporaryDirectory(prefix="bolt-lint-") as scratch:
@@ -328,7 +330,10 @@ def kernel_style(root: Path, since: str | None, pristine: Path) -> list[str]:
 
 
 def _checkpatch(pristine: Path, patch: Path) -> tuple[str, ...]:
-    """Return checkpatch's findings in ``patch``; a patch that was clean before is not checked."""
+    """Return checkpatch's findings in ``patch``.
+
+    A patch that the same checkpatch has found clean before is not checked again.
+    """
     digest = hashlib.sha256((pristine / "scripts" / "checkpatch.pl").read_bytes())
     digest.update(repr(checkpatch.IGNORED).encode() + patch.read_bytes())
     clean = paths.cache() / "checkpatch" / digest.hexdigest()

@@ -15,9 +15,9 @@ IN_USE = "in-use"  # a file in a directory, locked by each process that works in
 def lock(what: Path) -> Iterator[int]:
     """Hold the lock of the path ``what``, the file ``what.lock``; wait while the lock is taken.
 
-    Yields the file descriptor of the lock. The lock ends when the ``with`` block has ended, and
-    each child that got the descriptor as well. So a caller passes the descriptor to children that
-    change what the lock guards: the lock then lasts as long as these children.
+    Yields the file descriptor of the lock. The lock ends when the ``with`` block has ended and each
+    child process that got the descriptor has ended, too. So a caller passes the descriptor to
+    children that change what the lock guards: the lock then lasts as long as these children.
     """
     what.parent.mkdir(parents=True, exist_ok=True)
     with what.with_name(f"{what.name}.lock").open("a", encoding="utf-8") as file:
@@ -38,12 +38,15 @@ def use(folder: Path) -> Iterator[None]:
 
 
 def unused(folder: Path) -> bool:
-    """Tell whether no process is in the ``with`` block of use() for ``folder``."""
+    """Tell whether no process is in the ``with`` block of use() for ``folder``.
+
+    Returns False as well if this process may not open the lock's file, and so cannot tell.
+    """
     try:
         with (folder / IN_USE).open("r+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except FileNotFoundError:
         return True
-    except OSError:  # another process has the lock, or the file belongs to another user
+    except OSError:  # a process has the lock, or the file belongs to another user
         return False
     return True

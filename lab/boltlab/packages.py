@@ -26,10 +26,11 @@ from boltlab.errors import UNAVAILABLE, BoltError
 LOCKED = 300
 LOCK = ("-o", f"DPkg::Lock::Timeout={LOCKED}")
 BUSY = b"Could not get lock"
-PAUSE = 5  # seconds between two updates of apt's lists
+PAUSE = 5  # seconds between two tries to update apt's lists
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
-# Command -> the groups of packages.toml that the command needs, other than build, guest and qemu,
-# which ./bolt demo needs.
+# Command -> the groups of packages.toml that ./bolt doctor looks for on the command's behalf. The
+# groups build, guest and qemu are not listed: ./bolt demo needs these as well, and so ./bolt doctor
+# looks for their packages in any case.
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "lint": ("export", "test", "checkpatch"),
     "deb": ("deb", "tools"),
@@ -88,7 +89,7 @@ def table() -> tuple[Need, ...]:
 
 
 def missing(groups: Iterable[str], arches: Sequence[Arch] = ()) -> list[Need]:
-    """Return the packages that ``groups`` need for kernels of ``arches`` and the system lacks."""
+    """Return the packages that ``groups`` need for kernels of ``arches``, but the system lacks."""
     wanted = set(groups)
     unknown = wanted - {group for need in table() for group in need.groups}
     if unknown:
@@ -102,10 +103,11 @@ def missing(groups: Iterable[str], arches: Sequence[Arch] = ()) -> list[Need]:
 
 
 def ensure(*groups: str, arches: Sequence[Arch] = ()) -> None:
-    """Install the packages that ``groups`` need and the system lacks.
+    """Install the packages that ``groups`` need for kernels of ``arches``, but the system lacks.
 
-    Raises BoltError with code 69 and one line of names when the lab cannot install packages, with
-    the log when apt fails, and when the contents of a package are still missing afterwards.
+    Raises BoltError in three cases: the lab cannot install packages (code 69, and one line of
+    names), apt fails (the error has apt's log), or the contents of a package are still missing
+    afterwards.
     """
     lacking = missing(groups, arches)
     if lacking:
@@ -124,14 +126,15 @@ def install(names: Sequence[str], whats: Sequence[str] = (), suite: str = "") ->
     """Install the Debian packages ``names``; the error on systems without apt names ``whats``.
 
     If ``suite`` is given, apt first fetches its lists, and then prefers the packages of that suite.
-    Raises BoltError, with code 69 when there is no apt or no right to use apt.
+    Raises BoltError with code 69 when there is no apt or no right to use apt, and with apt's log
+    when apt fails.
     """
     names = list(dict.fromkeys(names))
     if shutil.which("apt-get") is None:
         raise BoltError(f"install these: {' '.join(whats or names)}", code=UNAVAILABLE)
     prefix = _privilege()
     if prefix is None:
-        # The lab does not ask for a password: nobody may be there to see the question.
+        # The lab does not ask for a password: perhaps nobody is there to see the question.
         hint = " (or let sudo -v ask for the password first)" if shutil.which("sudo") else ""
         raise BoltError(f"install these packages{hint}: {' '.join(names)}", code=UNAVAILABLE)
     log, command = paths.new_log("apt"), _apt(prefix)
@@ -163,9 +166,10 @@ def _apt(prefix: Sequence[str]) -> list[str]:
 
 
 def candidate(package: str) -> str:
-    """Return the version of ``package`` that apt would install, or "" if apt knows none.
+    """Return the version of ``package`` that apt would install, or "" if apt knows no version.
 
-    If apt has no lists, and so cannot know, returns a text in brackets that says so.
+    Returns "" as well if the machine has no apt. If apt knows no version because apt has no lists,
+    returns a text in brackets, which says what to do.
     """
     if shutil.which("apt-cache") is None:
         return ""
@@ -185,7 +189,10 @@ def candidate(package: str) -> str:
 
 
 def as_root(command: Sequence[str], log: Path) -> bool:
-    """Run ``command`` as root with its output in ``log``; tell whether it succeeded."""
+    """Run ``command`` as root with its output in ``log``; tell whether ``command`` succeeded.
+
+    Returns False, without running ``command``, if the lab cannot be root.
+    """
     prefix = _privilege()
     return prefix is not None and _logged([*prefix, *command], log)
 
@@ -214,9 +221,9 @@ def call(
     """Run ``command`` with its output in ``out``, and return its exit status.
 
     ``environment`` is added to the lab's own. On an exception, as after a signal to the lab, call()
-    sends SIGTERM to ``command`` and its children, and waits until ``command`` has cleaned up.
-    subprocess.run() would kill ``command`` instead. The terminal's Ctrl-C does not reach
-    ``command``, which has a session of its own.
+    sends SIGTERM to ``command`` and its children, and waits until ``command`` has cleaned up and
+    ended. subprocess.run() would send SIGKILL to ``command``, which then could not clean up. The
+    terminal's Ctrl-C reaches the lab only, because ``command`` has a session of its own.
     """
     with subprocess.Popen(
         command,

@@ -5,7 +5,7 @@ Most guests have virtio-serial ports. A guest that suspends has shared memory fo
 its log, because the driver of these ports in Linux 7.3 asks for the state of each port before the
 driver can get an answer, and so loses the ports in suspend. The port for traces stays in such a
 guest as well, because without the virtio-serial device the guest would suspend at another moment
-between two ticks, which changes the measured times.
+between two ticks, and the measured times depend on this moment.
 """
 
 import mmap

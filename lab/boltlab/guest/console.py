@@ -18,8 +18,8 @@ _TIME = re.compile(r"^(?:<\d+>)?\[ *(\d+)\.(\d{6})\]")
 _PREFIX = re.compile(r"^(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?")
 
 # A complaint has many lines, some of which alone would count as a complaint ("Oops", then
-# "Call Trace", then "Kernel panic"). Within so many lines after the complaint's first line, lines of
-# these three kinds belong to that complaint.
+# "Call Trace", then "Kernel panic"). Within so many lines after the complaint's first line, lines
+# of these three kinds belong to that complaint.
 _ONE_COMPLAINT = 120
 
 

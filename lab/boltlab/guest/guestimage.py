@@ -119,11 +119,10 @@ def cpio(nodes: Mapping[str, Node]) -> bytes:
 
 
 def base(arch: Arch, sources: Path = SOURCES) -> Path:
-    """Return the archive of the lab's programs for ``arch``.
+    """Return the path of the archive of the lab's programs for ``arch``.
 
-    The programs are compiled again if a source, the compiler, or a table of this file that names
-    programs, options or directories has changed. Raises BoltError when a program does not compile,
-    or the compiler cannot be run.
+    The programs are compiled again if a source, the compiler, FLAGS, PROGRAMS or DIRECTORIES has
+    changed. Raises BoltError when a program does not compile, or the compiler cannot be run.
     """
     folder = paths.cache() / "guest"
     archive = folder / f"{arch.name}-{_fingerprint(arch, sources)}.cpio"
@@ -175,7 +174,7 @@ def second(arch: Arch, image: Path, script: Iterable[str]) -> dict[str, Node]:
 
 
 def power_off() -> dict[str, Node]:
-    """Return files for the guest's command "kexec last" on arm64: an image that powers off.
+    """Return files for the command "kexec last" on arm64: an image that powers the guest off.
 
     The image has the header of a kernel with pages of 4 KiB, and its code calls PSCI's SYSTEM_OFF.
     """
@@ -195,8 +194,8 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
     except OSError as error:
         raise BoltError(f"cannot run {command[0]}: {error.strerror}") from error
     # This status means that Ctrl-C has ended the command. While asyncio runs the lab, Ctrl-C raises
-    # nothing here, but cancels asyncio's main task, which takes effect later: until then the caller
-    # would take the signal for a failure of the command.
+    # nothing here, but cancels asyncio's main task at its next await. Before that, the caller would
+    # take the signal for a failure of the command.
     if done.returncode == -signal.SIGINT:
         raise KeyboardInterrupt
     return done

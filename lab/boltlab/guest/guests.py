@@ -16,8 +16,8 @@ class Job(Protocol):
     """A guest to run for a bench.
 
     ``name`` is the name of the run, which is a part of the name of the run's directory, and is
-    different for each job. ``units`` are the job's share of the progress: one unit, but not the
-    last, is done with each record that the guest writes, and all are done when the guest has ended.
+    different for each job. ``units`` are the job's share of the progress: one unit is done with
+    each record that the guest writes, until one is left; all are done when the guest has ended.
     """
 
     @property
@@ -44,8 +44,8 @@ def run_all(
     """Return each job of ``work`` with its guest's result.
 
     The first failure of a guest ends the other guests, and is raised. ``at_once`` guests run at a
-    time: by default one for each core that Slurm has given to the lab, or, if the lab does not run
-    under Slurm, for each core that the lab may use. Progress is shown under ``title``.
+    time: by default as many as SLURM_CPUS_PER_TASK says, or, if that variable is not set, one for
+    each core that the lab may use. Progress is shown under ``title``.
     """
 
     async def play(job: AnyJob, seen: Seen) -> GuestResult:

@@ -33,8 +33,8 @@ def build(name: str, arch: Arch) -> Path:
     """Return the plugin ``name`` for the emulator of ``arch``.
 
     The plugin is compiled again if a source, the compiler's options or the plugin interface has
-    changed. Raises BoltError as api() does, if the emulator does not tell its version, or if the
-    plugin does not compile.
+    changed. Raises BoltError as api() does, if the emulator is not installed or does not tell its
+    version, or if the plugin does not compile.
     """
     code = SOURCES / f"{name}.c"
     number = api(qemu.version(arch.qemu))

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-# Folders whose functions are called from all over the kernel. index() reads their subfolders as well,
-# except those with a name in SKIPPED.
+# Folders whose functions are called from all over the kernel. index() reads their subfolders as
+# well, except those with a name in SKIPPED.
 CORE = ("arch/arm64", "arch/x86", "block", "include", "init", "kernel", "lib", "mm")
 SKIPPED = {"boot", "dt-bindings", "dts", "selftests", "tests"}
 
@@ -245,7 +245,7 @@ def _arch(file: str) -> str:
 
 
 def enclosing(lines: list[str], line: int) -> str:
-    """Return the name of the function that ``line`` (the first line is 1) is in, as git guesses it.
+    """Return the name of the function that ``line`` is in; the first line has number 1.
 
     This is the last function that begins before ``line`` or on it. Of another block of C without
     parentheses, such as a structure, the first line is returned; "" if no block begins that early.

@@ -22,7 +22,7 @@ _UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 def parse(text: str) -> dict[str, str]:
     """Return symbol -> value of a .config or fragment.
 
-    A line ``# SYMBOL is not set`` gives the value ``n``; a symbol without a line is left out. 
+    A line ``# SYMBOL is not set`` gives the value ``n``; a symbol without a line is left out.
     BoltError on a line that is neither a setting, a comment nor blank.
     """
     settings = {}

@@ -7,8 +7,8 @@ no such option, and are built once. With --link the kernel is also linked at the
 whose last commit has CONFIG_BOLT.
 
 The cache remembers which commits have been built. So a check that was interrupted goes on at the
-commit where it ended, and after a change of a hook or overlay file only the commits from that file's
-commit on are built again.
+commit where it ended, and after a change of a hook or overlay file only the commits from that
+file's commit on are built again.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from boltlab.kernel.series import Commit
 from boltlab.kernel.source import Source
 from boltlab.kernel.tree import Content
 
-FLAVOUR = "each"  # name of a tree, pristine at first, into which each commit is written in turn
+FLAVOUR = "each"  # its tree is pristine at first, and then gets the files of commit after commit
 BOLT = "kernel/bolt/"
 _SECTION = re.compile(r"^config (BOLT\w*)$", re.M)
 _WARNING = re.compile(r"^(?:\./)?([\w./+-]+):\d+(?::\d+)?: warning: (.*)$")
@@ -146,7 +146,7 @@ def check(arch: Arch, source: Source, jobs: int = 1, *, link: bool = False) -> R
 
 
 def keys(begin: str, found: Sequence[Step]) -> list[str]:
-    """Return a key for each step: a hash of ``begin`` and all files changed in or before the step."""
+    """Return a key for each step: a hash of ``begin`` and the files changed in or before it."""
     sums = hashlib.sha256(begin.encode())
     made = []
     for step in found:
@@ -177,7 +177,8 @@ def _series(run: Run, found: Sequence[Step], past: Past) -> set[str]:
 
     A step is not built again if a record says that the same objects were built, and, if the kernel
     is to be linked after the step, that the kernel was linked. With CONFIG_BOLT, the steps before
-    the one that adds this option are not built at all. The result includes files that a record names.
+    the one that adds this option are not built at all. The result includes files that a record
+    names.
     """
     begin = _begin(run)
     run.known = _known(run, found, begin, past)
@@ -248,7 +249,7 @@ def _build(
 
 
 def _remove(top: Path, targets: Sequence[str]) -> None:
-    """Remove the objects ``targets`` below ``top``, so that their builds print all warnings again."""
+    """Remove the objects ``targets`` below ``top``, so that make prints all warnings again."""
     for name in targets:
         path = top / name
         for file in list(path.rglob("*.o")) if path.is_dir() else [path]:

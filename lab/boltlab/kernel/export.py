@@ -30,7 +30,7 @@ class Plan:
     series: Series
     hooks: dict[str, hooks.Hook]
     files: list[list[str]]  # for each commit: the kernel paths of the overlay files that it adds
-    overlay: dict[str, Path]  # kernel path of an overlay file -> path in kernel/
+    overlay: dict[str, Path]  # kernel path of an overlay file -> its path in this repository
 
 
 def plan(source: Source, kernel: Path | None = None) -> Plan:
@@ -226,7 +226,7 @@ def _sparse(names: object) -> str:
 
 
 def _repository(source: Source) -> Git:
-    """Return the repository in the cache whose one commit is the pristine source; make it if absent."""
+    """Return a repository in the cache whose one commit is the pristine source."""
     folder = paths.cache() / "git" / f"{source.id}.git"
     with lock(folder):
         if not folder.exists():

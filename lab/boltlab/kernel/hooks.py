@@ -63,8 +63,8 @@ def load(folder: Path) -> list[Hook]:
 def parse(path: Path) -> Hook:
     """Read the patch file ``path``; bytes that are no UTF-8 become surrogates.
 
-    Raises BoltError if ``path`` is no git diff, or has no hunk or a hunk that is cut short, or if
-    the diff adds, removes or renames a file.
+    Raises BoltError if ``path`` is no git diff, has no hunk, or has a hunk that is cut short, or if
+    a hunk is of a file that the diff adds, removes or renames.
     """
     return parse_text(path, path.read_text(encoding="utf-8", errors="surrogateescape"))
 

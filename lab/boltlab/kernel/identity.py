@@ -10,7 +10,8 @@ kernel/README.md says what those called ``0000-*`` change, and which test, if an
 
 For each hooked file, the objects of two kernels are compared: of the kernel without Bolt, and of
 the kernel with all hooks, but without CONFIG_BOLT. All executable sections of the two objects are
-disassembled with their relocations, and must be the same line by line, addresses included. Two differences are allowed, which added source lines cause in code that is the same:
+disassembled with their relocations, and must be the same line by line, addresses included. Two
+differences are allowed, which added source lines cause in code that is the same:
 
 - numbers that GCC appends to local symbols (``__already_done.12``), or __UNIQUE_ID() to names;
 - an immediate that is the number of a source line (``__LINE__`` passed to a function): in one
@@ -18,9 +19,9 @@ disassembled with their relocations, and must be the same line by line, addresse
   this line has in the hooked file.
 
 Line tables of WARN and BUG are in data sections (__bug_table), which are not compared. In the code
-nothing else may differ: sizes, order, registers, string offsets, symbols. A file that only preparing hooks touch
-has the same text in both kernels. A header has no object: the hooked files that include the header
-cover the header.
+nothing else may differ: sizes, order, registers, string offsets, symbols. A file that only
+preparing hooks touch has the same text in both kernels, and is not compared. A header has no
+object: the hooked files that include the header cover the header.
 """
 
 import itertools
@@ -105,9 +106,10 @@ def _objects(
 
 
 def objects_of(name: str, pristine: Path) -> list[str]:
-    """Return the objects that hold the code of the source file ``name``, if the kernel has any.
+    """Return the objects that hold the code of the source file ``name``, if there are any.
 
-    These are the file's own object, or, as in kernel/sched, objects of files that include the file.
+    These are the file's own object in the built tree ``pristine``, or, if the file has none as in
+    kernel/sched, objects of files in the same folder that include the file.
     """
     if not name.endswith((".c", ".S")):
         return []

@@ -23,9 +23,10 @@ _WORD = re.compile(r"(?<![\w/.$({-])([\w-]+)(\.o|/)?(?=\s|$)")
 def without(name: str, text: str, anchors: Sequence[str]) -> str:
     """Return ``text`` of the file ``name`` without the pieces that contain one of ``anchors``.
 
-    An anchor that begins with ``^`` removes the whole block in which the piece stands, a loop or an
-    if with its braces; ``^^`` removes the block around that block, and so on. Raises BoltError when
-    an anchor is nowhere in the code, or a piece has no end.
+    An anchor that begins with ``^`` removes the whole block in which the piece stands: a loop, an
+    if or a row of a table, with the braces; ``^^`` removes the block around that block, and so on.
+    Raises BoltError when an anchor is nowhere in the code (C comments do not count as code), or
+    when no begin or no end of a piece is found.
     """
     lines = text.splitlines()
     code = _code(name, lines)
@@ -132,7 +133,8 @@ def _pieces(
     except BoltError:
         if not blocks:
             raise
-        begin, end = number, number + 1  # the last element of a row, which has no comma at its end
+        # The line is the last element of a row: no comma says where this element ends.
+        begin, end = number, number + 1
     for _ in range(blocks):
         begin, end = _piece(name, lines, code, _opener(code, begin))
     return begin, end
@@ -215,7 +217,7 @@ def _end(name: str, code: Sequence[str], begin: int) -> int:
 
 
 def _with_comment(lines: Sequence[str], code: Sequence[str], begin: int) -> int:
-    """Return where the comment that stands directly above line ``begin`` begins."""
+    """Return where the comment directly above line ``begin`` begins; ``begin`` if there is none."""
     while begin and lines[begin - 1].strip() and not code[begin - 1].strip():
         begin -= 1
     return begin

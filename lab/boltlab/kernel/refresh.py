@@ -15,9 +15,9 @@ from boltlab.kernel.hooks import Hook
 def refresh(folder: Path, pristine: Path, release: str) -> list[str]:
     """Refresh the hooks in ``folder`` against the kernel source ``pristine``.
 
-    Every hunk must still be in the function that its @@ line names. Returns the names of the
-    patches that were rewritten. If a hunk is in another function, BoltError is raised, and no patch
-    is rewritten.
+    A hunk whose @@ line names a function must still be in that function. Returns the names of the
+    patches that were rewritten. If a hunk is in another function, or if a hook does not apply,
+    BoltError is raised, and no patch is rewritten.
     """
     series = hooks.load(folder)
     fresh: dict[Path, str] = {}

@@ -40,9 +40,9 @@ class Commit:
     hooks: tuple[str, ...] = ()  # names of the hooks that the commit adds
     refactor: bool = False  # prepares the kernel for Bolt without naming Bolt
     posting: str = ""  # name of the posting; a refactor is in the first one by default
-    # Overlay file of an earlier commit -> texts. Earlier commits leave out the statements, table
-    # rows, declarations and functions that contain one of the texts, or, if the text begins with ^,
-    # the block around them. This commit adds what was left out.
+    # Overlay file of an earlier commit -> texts. Earlier commits leave out the pieces of the file
+    # (see boltlab.kernel.pieces) that contain one of the texts, or, if the text begins with ^, the
+    # block around each such piece. This commit adds what was left out.
     adds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -130,17 +130,18 @@ def hook_order(folder: Path) -> list[str]:
 
 
 def refactors(folder: Path) -> set[str]:
-    """Return the names of the hooks that are refactors."""
+    """Return the names of the hooks that ``folder``/series.toml lists in refactors."""
     return {name for commit in load(folder).commits if commit.refactor for name in commit.hooks}
 
 
 def assign(
     commits: Sequence[Commit], overlay: Sequence[str], patches: Sequence[str]
 ) -> list[list[str]]:
-    """Return the overlay files of each commit; each file and patch must be in just one commit.
+    """Return the overlay files of each commit; each file and each hook must be in just one commit.
 
-    Raises BoltError naming a file or patch that is in no commit or in several, a glob that matches
-    nothing, a patch that does not exist, an empty commit, or a file to which a commit adds pieces
+    ``overlay`` has the kernel paths of all overlay files, ``patches`` the names of all hooks.
+    Raises BoltError naming a file or hook that is in no commit or in several, a glob that matches
+    nothing, a hook that does not exist, an empty commit, or a file to which a commit adds pieces
     though no earlier commit has the file.
     """
     files: list[list[str]] = []
@@ -177,5 +178,5 @@ def _once(kind: str, counted: Counter[str], wanted: Sequence[str]) -> None:
 
 
 def is_aside(name: str) -> bool:
-    """Tell whether lines of the kernel file ``name`` are not counted: a test or documentation."""
+    """Tell whether the kernel file ``name`` is one that LARGEST ignores: a test or documentation."""
     return name.startswith(ASIDE)

@@ -38,7 +38,7 @@ DECOMPRESSORS = {
 TARBALLS = ".tar, .tar.xz, .tar.gz, .tar.bz2, .tar.zst"
 
 _MAKEFILE = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *=[ \t]*(.*)$", re.M)
-# What tar says of each name that a tarball lacks, and when tar then ends.
+# The line that tar prints for each name that a tarball lacks, and tar's last line after such lines.
 _LACKING = re.compile(
     r"tar: (.*: Not found in archive|Exiting with failure status due to previous errors)"
 )
@@ -49,7 +49,7 @@ class Source:
     """Pristine kernel source in the cache, which no function changes."""
 
     path: Path
-    id: str  # release and hash, as in "6.12.117-1a2b3c4d"
+    id: str  # release and hash, as in "6.12.117-1a2b3c4d", or "6.12.117-dir-1a2b3c4d" of a tree
     release: str  # as in "6.12.117"
     version: Version
 
@@ -57,8 +57,10 @@ class Source:
 def resolve(where: Where = None) -> Source:
     """Return the unpacked source of ``where``; the source of a series is in Debian's package.
 
-    Installs the package and unpacks the source when needed. Raises BoltError when there is no such
-    source, when the source is not of a series that Bolt supports, or when the disk is full.
+    If the cache does not have the source yet, unpacks the tarball (and first installs the package
+    if the package is missing), or copies the tree. Raises BoltError when there is no such source,
+    when the source cannot be unpacked, when the source is not of a series that Bolt supports, when
+    a tree without git has been configured or built in, or when the disk has too little space.
     """
     found = _resolve(where)
     tested = found.version.tested
@@ -72,7 +74,8 @@ def _resolve(where: Where) -> Source:
         return _tarball(debian_tarball(where or versions.default()))
     where = where.absolute()
     if where.is_dir():
-        # A source that is already in the cache keeps its id, so that no kernel is built again.
+        # A directory of the cache keeps its id; a copy would have another id, for which the lab
+        # would build all kernels again.
         return (where.parent == _root() and of_id(where.name)) or _directory(where)
     if where.is_file():
         return _tarball(where)
@@ -113,7 +116,7 @@ def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterato
     release, and Kconfig. A name that the tarball lacks is no error. Unlike resolve(), opened()
     takes any kernel and leaves nothing in the cache. Raises BoltError, code USAGE, when there is
     nothing at ``where``, when the file's name is not of a tarball that the lab can unpack, or when
-    tar cannot read the tarball to its end.
+    tar fails for another reason than a lacking name.
     """
     if where.is_dir():
         yield where
@@ -242,8 +245,8 @@ def _directory(tree: Path) -> Source:
 def _listing(tree: Path) -> list[str]:
     """List the source files of ``tree``: those that git tracks, or all files of a tree without git.
 
-    Raises BoltError if a tree without git has been configured or built in, because files that make
-    has written cannot be told from source files.
+    Raises BoltError if git fails, or if a tree without git has been configured or built in, because
+    files that make has written there cannot be told from source files.
     """
     if (tree / ".git").exists():
         packages.ensure("export")
@@ -289,7 +292,10 @@ def _half(digest: str) -> Path:
 
 
 def _finish(half: Path, digest: str) -> Source:
-    """Give the filled directory ``half`` its final name, then put a stamp into the directory."""
+    """Give the filled directory ``half`` its final name, then put a stamp into the directory.
+
+    If ``half`` has no source of a series that Bolt supports, removes ``half`` and raises BoltError.
+    """
     try:
         release = release_of(half)
         version = versions.of_release(release)
@@ -313,7 +319,7 @@ def _complete(digest: str) -> Source | None:
 
 
 def _hash_file(file: Path) -> str:
-    """Return the SHA-256 of ``file``; the cache keeps it by the file's path, size and time."""
+    """Return the SHA-256 of ``file``; the cache keeps the hash by path, size and mtime of ``file``."""
     state = file.stat()
     key = f"{file}:{state.st_size}:{state.st_mtime_ns}"
     memory = _root() / "hashes.json"
@@ -331,7 +337,10 @@ def _hash_file(file: Path) -> str:
 
 
 def _hash_listing(tree: Path, files: list[str]) -> str:
-    """Hash names, sizes and times of files; reading 80,000 files each time would take too long."""
+    """Hash the path of ``tree``, and names, sizes and mtimes of ``files``.
+
+    To read all of a kernel's 80,000 files in each call of the lab would take too long.
+    """
     digest = hashlib.sha256(str(tree).encode())
     for name in files:
         state = (tree / name).lstat()

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the hotplug states that the kernel's source registers, and Bolt's policy for them."""
+"""Finds the hotplug states that the kernel's source registers, and Bolt's policy for dynamic states.
+
+The policy for fixed states is in rows.h, which this module does not read.
+"""
 
 import re
 import subprocess
@@ -11,7 +14,7 @@ from boltlab.errors import BoltError
 
 DYNAMIC = ("CPUHP_AP_ONLINE_DYN", "CPUHP_BP_PREPARE_DYN")
 
-# File -> the machines that the file is for. Neither x86_64 nor arm64 can have the state that the
+# File -> the machines that the file is for. No kernel for x86_64 or arm64 can have a state that the
 # file registers, unless CONFIG_COMPILE_TEST is set.
 ELSEWHERE = {
     "drivers/bus/mips_cdmm.c": "MIPS",
@@ -62,7 +65,8 @@ _CALL = re.compile(
     r"\bcpuhp_setup_state(?!_multi_)\w*\s*\(\s*(CPUHP_\w+)\s*,\s*((?:\"[^\"]*\"\s*)+|\w+)"
 )
 # NAMED_SERIAL(name, module, reason) and similar macros. NAMED_LAZY and NAMED_ELIDED have a further
-# argument, SERIAL or CONCURRENT, before the reason, and members of struct bolt_defer after it.
+# argument, SERIAL or CONCURRENT, before the reason. Members of struct bolt_defer may follow the
+# reason.
 _NAMED = re.compile(
     r'NAMED_(?:(SERIAL|CONCURRENT|UNFIT)|(LAZY|ELIDED))\("([^"]*)", "([^"]*)",'
     r'(?(2)\s*(SERIAL|CONCURRENT),)\s*"([^"]*)"(?(2)(?:,\s*\.[^,]*)*)\)'
@@ -71,7 +75,7 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True)
 class Registration:
-    """One call that registers a state."""
+    """A state that a call in ``file`` registers."""
 
     file: str
     state: str  # a constant, CPUHP_...
@@ -83,7 +87,7 @@ class Named:
     """An entry of Bolt's policy for a dynamic state."""
 
     name: str
-    module: str  # "" if the code cannot be a module
+    module: str  # the module with the callbacks; "" if their code cannot be a module
     fit: str  # SERIAL, CONCURRENT or UNFIT
     reason: str
     deferred: bool = False
@@ -102,7 +106,8 @@ def named(table: Path) -> list[Named]:
 def registered(source: Path) -> list[Registration]:
     """Return the states that code for x86_64 or arm64 in the tree ``source`` registers.
 
-    Raises BoltError if a call's file does not tell the name of the state.
+    Raises BoltError if the name of a state is neither in the call's file nor in a header that lies
+    beside this file and is included there.
     """
     found = []
     for path in _files(source):
@@ -136,7 +141,7 @@ def _files(source: Path) -> list[Path]:
 
 
 def _string(source: Path, path: Path, text: str, name: str) -> str:
-    """Return the string that ``name``, literals, a macro or a variable, stands for in ``text``."""
+    """Return the string that ``name`` (literals, a macro or a variable) stands for in ``text``."""
     if name.startswith('"'):
         return "".join(re.findall(r'"([^"]*)"', name))
     headers = re.findall(r'^#include "([^"]+)"', text, re.M)
@@ -159,7 +164,7 @@ def _string(source: Path, path: Path, text: str, name: str) -> str:
 def module_of(source: Path, file: str) -> str:
     """Return the module that the tree ``source`` can make of ``file``, or "" if there is none.
 
-    Raises BoltError when the Makefile beside ``file`` does not name the file's object.
+    Raises BoltError when the Makefile beside ``file`` does not say where the file's object goes.
     """
     path = source / file
     makefile = path.parent / "Makefile"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def read(path: Path) -> list[tuple[int, str]]:
-    """Return the addresses and names of the functions in the System.map ``path``, in order."""
+    """Return address and name of each function in the System.map ``path``, sorted by address."""
     found = []
     for line in path.read_text(encoding="utf-8").splitlines():
         at, kind, name = line.split()

@@ -54,8 +54,8 @@ def overlaid(version: Version, kernel: Path | None = None) -> dict[str, Path]:
 def bolt_files(source: Source, kernel: Path | None = None) -> dict[str, Content]:
     """Return the files that Bolt adds to ``source`` or changes there, by kernel path.
 
-    ``kernel`` is the repository's kernel/ directory. Raises BoltError when a hook does not
-    apply, or when an overlay file is in the source already.
+    ``kernel`` is the directory that has overlay/ (default: the repository's kernel/). Raises
+    BoltError when a hook does not apply, or when an overlay file is in the source already.
     """
     files = hooked_files(source)
     for name, path in overlaid(source.version, kernel).items():
@@ -114,7 +114,8 @@ def mark(version: Version) -> str:
 def copy(origin: Path, target: Path, title: str) -> None:
     """Copy the tree ``origin``, with the times of its files, unless ``target`` exists already.
 
-    An interrupted copy never has the name ``target``. Raises BoltError when the disk is full.
+    An interrupted copy never has the name ``target``. Raises BoltError when the disk has too little
+    space, or when cp fails.
     """
     if target.exists():
         return
@@ -138,9 +139,10 @@ def copy(origin: Path, target: Path, title: str) -> None:
 
 
 def _relocate(tools: Path, origin: Path, target: Path) -> None:
-    """Write the new path of the tree into make's records of objtool, which name full paths.
+    """Write the new path of the tree into make's records (.cmd) below ``tools``.
 
-    Otherwise make would build objtool again, and then every object that objtool checks.
+    These records name full paths. With the old path in the records of objtool, make would build
+    objtool again, and then every object that objtool checks.
     """
     for record in tools.rglob(".*.cmd"):
         data = record.read_bytes()
@@ -158,8 +160,8 @@ def sync(tree: Path, pristine: Path, files: Mapping[str, Content]) -> list[str]:
     changed = []
     manifest = tree / MANIFEST
     laid: list[str] = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else []
-    # Record the files of both calls first, so that after an interruption the next call can take
-    # all of them back.
+    # Record the files of the earlier call and of this call first, so that after an interruption the
+    # next call can take all of these files back.
     _write(manifest, Content(json.dumps(sorted({*laid, *files})).encode()))
     for name in sorted(set(laid) - set(files)):
         if (pristine / name).exists():
