@@ -253,7 +253,7 @@ def _logged(command: Sequence[str], log: Path) -> bool:
             return process.wait() == 0
         except BaseException:
             # subprocess.run() would kill apt-get, even in the middle of an installation.
-            ui.note("waiting until the installation has ended")
+            ui.note("waiting until the running command has ended")
             process.wait()
             raise
 

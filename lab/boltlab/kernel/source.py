@@ -116,7 +116,7 @@ def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterato
     release, and Kconfig. A name that the tarball lacks is no error. Unlike resolve(), opened()
     takes any kernel and leaves nothing in the cache. Raises BoltError, code USAGE, when there is
     nothing at ``where``, when the file's name is not of a tarball that the lab can unpack, or when
-    tar fails for another reason than a lacking name.
+    tar fails for another reason than a name that the tarball lacks.
     """
     if where.is_dir():
         yield where
@@ -284,9 +284,9 @@ def _half(digest: str) -> Path:
     """Return an empty directory to fill; files that an interrupted call left there are removed."""
     half = _root() / f"{digest}.half"
     if half.exists():
-        with ui.status("removing a half unpacked source"):
+        with ui.status("removing an unfinished source"):
             shutil.rmtree(half)
-    paths.require_space(_root(), SPACE, "unpacking the kernel source")
+    paths.require_space(_root(), SPACE, "the kernel source")
     half.mkdir()
     return half
 
@@ -319,7 +319,7 @@ def _complete(digest: str) -> Source | None:
 
 
 def _hash_file(file: Path) -> str:
-    """Return the SHA-256 of ``file``; the cache keeps the hash by path, size and mtime of ``file``."""
+    """Return the SHA-256 of ``file``; the cache keeps the hash by the path, size and mtime."""
     state = file.stat()
     key = f"{file}:{state.st_size}:{state.st_mtime_ns}"
     memory = _root() / "hashes.json"
