@@ -114,7 +114,7 @@ def mypy(root: Path) -> list[str]:
 
 
 def shellcheck(root: Path) -> list[str]:
-    """Look for mistakes in scripts whose first line (``#!``) names /bin/sh, bash or dash."""
+    """Look for mistakes in scripts whose first line names /bin/sh, /bin/bash or /bin/dash."""
     packages.ensure("test")
     scripts = []
     for path in tracked(root):

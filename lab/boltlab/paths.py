@@ -18,7 +18,7 @@ DATA = Path(__file__).resolve().parent / "data"
 
 START = time.time()  # when this call of the lab began
 
-_until_the_end = contextlib.ExitStack()  # is never closed, so what it holds ends with the process
+_until_the_end = contextlib.ExitStack()  # never closed: locks that it holds end with the process
 
 
 def cache() -> Path:
@@ -45,7 +45,10 @@ def new_log(name: str) -> Path:
 
 
 def require_space(where: Path, gigabytes: float, purpose: str) -> None:
-    """Raise BoltError unless the existing directory ``where`` has ``gigabytes`` (10^9) free."""
+    """Raise BoltError unless ``gigabytes`` of 10^9 bytes are free in the directory ``where``.
+
+    The directory must exist. ``purpose`` names in the error what needs the space.
+    """
     free = shutil.disk_usage(where).free / 1e9
     if free < gigabytes:
         raise BoltError(
@@ -59,8 +62,9 @@ def prune(root: Path, keep: int) -> None:
 
     Directories that are in use stay as well (locks.use()). So do directories that have changed
     since the oldest running call of the lab began (running_since()), because a running call may
-    have made these directories. Another call of the lab may remove the same directories meanwhile,
-    and so a directory that is gone is no error.
+    have made these directories. Another call of the lab may remove the same directories meanwhile:
+    if one of them vanishes while prune() reads the times, prune() removes nothing, and that is no
+    error.
     """
     since = running_since()
     with contextlib.suppress(FileNotFoundError):
@@ -86,7 +90,10 @@ def running_since() -> float:
 
 @functools.cache
 def _note_call(calls: Path) -> None:
-    """Make a directory that says when this call began, and use it until the process ends."""
+    """Make a directory whose name says when this call began, and lock it until the process ends.
+
+    The lock is that of locks.use().
+    """
     mine = calls / f"{START}-{os.getpid()}"
     mine.mkdir(parents=True)
     _until_the_end.enter_context(locks.use(mine))

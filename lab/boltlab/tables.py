@@ -13,14 +13,14 @@ from rich.text import Text
 from boltlab import ui
 
 GAP = 2  # blanks between two columns
-# fit() leaves out columns until there is room for so many characters in each column of prose, or
-# for the column's longest text if this text is shorter. Columns with rank 0 stay in any case.
+# fit() leaves out columns until there is room for the other columns, and for PROSE characters in
+# each column of prose, or for its longest text if that is shorter. Columns with rank 0 always stay.
 PROSE = 20
-# Characters that a column of prose gets at least, if its texts need as many, also where fit() may
-# leave out no further column. A word that is longer than its column of prose is broken; figures are
-# never broken.
+# Characters that a column of prose gets at least, if its texts need as many, even where fit() may
+# leave out no further column. A word that is longer than its column of prose is broken; in other
+# columns nothing is ever broken.
 LEAST = 8
-LONGEST = 120  # the line under the titles has at most so many characters, whatever the width
+LONGEST = 120  # the line under the titles has at most that many characters, whatever the width
 REMEDY = "to see all columns: a wider terminal, or | less -S"
 
 
@@ -77,7 +77,8 @@ def show(
 
 def _lines(row: Sequence[str], room: Mapping[int, int], flush: Container[int]) -> list[list[str]]:
     """Return the lines that ``row`` takes: lists of the columns' texts, padded to ``room``."""
-    # Only prose can be longer than its column is wide; an empty cell takes a line as well.
+    # Only prose can be longer than its column is wide. An empty cell has to give a line as well:
+    # wrap() would give none.
     folded = [
         [row[place]]
         if cell_len(row[place]) <= width
@@ -108,7 +109,7 @@ def _print(texts: Sequence[str], styles: Sequence[str]) -> None:
 def fit(
     columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None
 ) -> tuple[int, ...]:
-    """Return the indices of the columns that fit into ``width`` (None: no limit)."""
+    """Return the indices of the columns to show in ``width`` characters (None: no limit)."""
     shown = tuple(range(len(columns)))
     while width is not None and _least(columns, cells, shown) > width:
         last = max(columns[place].rank for place in shown)

@@ -14,8 +14,8 @@ def fit(terms: Mapping[str, Sequence[float]], values: Sequence[float]) -> dict[s
 
     ``terms`` has, for each name, the term's value for each of ``values``, which are above 0. The
     error of a fit is the sum of the squares of the relative errors. Small sets of terms are tried
-    first, and a later set is taken only if its error is at least a fifth smaller than that of the
-    best set before. The result has only the terms of the set that is taken.
+    first, and a later set is taken only if its error is more than a fifth smaller than that of the
+    set taken before. The result has only the terms of the set that is taken in the end.
     """
     best: tuple[float, dict[str, float]] | None = None
     sets = itertools.chain.from_iterable(

@@ -130,7 +130,7 @@ def hook_order(folder: Path) -> list[str]:
 
 
 def refactors(folder: Path) -> set[str]:
-    """Return the names of the hooks that ``folder``/series.toml lists in refactors."""
+    """Return the names of the hooks of the commits in ``folder``/series.toml that are refactors."""
     return {name for commit in load(folder).commits if commit.refactor for name in commit.hooks}
 
 
@@ -178,5 +178,5 @@ def _once(kind: str, counted: Counter[str], wanted: Sequence[str]) -> None:
 
 
 def is_aside(name: str) -> bool:
-    """Tell whether the kernel file ``name`` is one that LARGEST ignores: a test or documentation."""
+    """Tell whether LARGEST ignores the kernel file ``name``, as a test or documentation."""
     return name.startswith(ASIDE)

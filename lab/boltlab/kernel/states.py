@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the hotplug states that the kernel's source registers, and Bolt's policy for dynamic states.
-
-The policy for fixed states is in rows.h, which this module does not read.
-"""
+"""Finds hotplug states that the kernel's source registers, and Bolt's policy for dynamic states."""
 
 import re
 import subprocess

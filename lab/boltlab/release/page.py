@@ -18,7 +18,8 @@ from boltlab.versions import Version
 
 PLANTED = "planted.json"
 VARIANT = "bolt"
-MORE = 0.05  # a figure is marked if it exceeds the one in results/ by more than this share
+# A median is marked if it exceeds the one in results/ by more than this share of the latter.
+MORE = 0.05
 # The coverage table has this word in rows of requirements that are not yet shown to be met.
 OPEN = re.compile(r"\bopen\b(?=[:;,.]|$| for| on)")
 
@@ -28,7 +29,8 @@ def write(
 ) -> None:
     """Write the page of a release on ``version``.
 
-    Raises BoltError when ``file`` cannot be written.
+    ``place`` is the folder with the figures of this release check. Raises BoltError when ``file``
+    cannot be written, or when a file that the page is made from is damaged.
     """
     parts = [
         ["<!-- SPDX-License-Identifier: GPL-2.0-only -->", "# Release check", ""],
@@ -73,7 +75,7 @@ def steps_of(steps: Mapping[str, Step], done: Mapping[str, Done]) -> list[str]:
 
 
 def figures(place: Path, version: Version) -> list[str]:
-    """Return tables of the medians in ``place`` beside the newest medians in results/."""
+    """Return tables of Bolt's medians in the folder ``place`` beside the newest in results/."""
     found = []
     for file in sorted(place.glob("bench*.json")):
         now = results.load(file)
@@ -88,7 +90,7 @@ def figures(place: Path, version: Version) -> list[str]:
 
 
 def compare(last: Results, now: Results) -> list[list[str]]:
-    """Return a row for each case that both results have: Bolt's medians, and the change."""
+    """Return a row for each case that Bolt has in both results: its medians, and the change."""
     before = {
         (case.case, case.batch, case.cpus): case.variants[VARIANT].median
         for case in last.cases
@@ -110,7 +112,8 @@ def compare(last: Results, now: Results) -> list[list[str]]:
 def _last(now: Results, version: Version) -> tuple[str, Results | None]:
     """Return the newest results of ``version`` with the architecture and setting of ``now``.
 
-    The first part of the pair is the name of the file. If there is no file, returns ("", None).
+    The first part of the pair is the name of the file. If there are no such results in results/,
+    returns ("", None).
     """
     try:
         file = kept.find(kept.named(now.arch, now.setting, version))
@@ -120,9 +123,10 @@ def _last(now: Results, version: Version) -> tuple[str, Results | None]:
 
 
 def torture(version: Version, least: int) -> list[str]:
-    """Return the table of requests that kernels survived in all runs so far, and of the goals.
+    """Return the table of how many requests kernels have survived, and of the goals.
 
-    ``least``: how many requests Bolt's present code has to survive in each configuration.
+    The requests of all runs so far are added up. ``least``: how many requests Bolt's present code
+    has to survive in each configuration on each of its architectures.
     """
     book = tally.load(kept.counted(TORTURE, version))
     kernel = tree.mark(version)
@@ -146,8 +150,8 @@ def torture(version: Version, least: int) -> list[str]:
 def bugs(version: Version) -> list[str]:
     """Return lines with the number of planted bugs that were found, and all other planted bugs.
 
-    A bug counts once for each of its architectures. The first line also says how many were found in
-    Bolt's present code.
+    A bug counts once for each of its architectures; bugs that kernels of ``version`` cannot have do
+    not count. The first line also says how many of the bugs were found in Bolt's present code.
     """
     file = kept.counted(PLANTED, version)
     known = planted.load(file) if file.exists() else []
@@ -172,7 +176,7 @@ def bugs(version: Version) -> list[str]:
 
 
 def rows(table: Iterable[coverage.Row]) -> list[str]:
-    """Return a line for each row of the coverage table whose column "figure" matches OPEN."""
+    """Return a line for each row of the coverage table whose cell "figure" matches OPEN."""
     found = [
         f"* {row.step}: {row.requirement}: {row.figure}" for row in table if OPEN.search(row.figure)
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The steps of a release check (data/release.toml), and how they ended in earlier calls."""
+"""The steps of a release check (data/release.toml), and how they ended in earlier checks."""
 
 import hashlib
 import json
@@ -18,15 +18,15 @@ from boltlab.versions import Version
 
 TABLE = paths.DATA / "release.toml"
 TORTURE = "torture.json"
-# A step that has passed runs again after a change in one of these folders. After other changes, the
-# step runs again only with --again, or if release.toml says that the step always runs.
+# A step that has passed runs again after a committed change in one of these folders. After other
+# changes, the step runs again only with --again, or if release.toml says that the step always runs.
 PARTS = ("kernel", "lab", "tools")
 STATE = "state.json"
 
 
 @dataclass(frozen=True)
 class Step:
-    """A row of release.toml, whose head explains the fields."""
+    """A step: its name and ``what`` it checks; release.toml's head explains the other fields."""
 
     name: str
     what: str
@@ -41,7 +41,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Done:
-    """How a step has ended: its exit status, its seconds, and the date."""
+    """How a step has ended: the exit status (0: passed), the seconds it took, and the date."""
 
     status: int
     seconds: float
@@ -49,7 +49,10 @@ class Done:
 
 
 def load(file: Path = TABLE) -> dict[str, Step]:
-    """Return the steps in their order; raise BoltError naming what is wrong in the table."""
+    """Return the steps in their order.
+
+    Raises BoltError for an unknown key, an unknown condition, or a key that a step lacks.
+    """
     known = {entry.name for entry in fields(Step)}
     found = {}
     for name, row in tomllib.loads(file.read_text(encoding="utf-8")).items():
@@ -65,9 +68,9 @@ def load(file: Path = TABLE) -> dict[str, Step]:
 
 
 def lacking(version: Version, least: int) -> list[str]:
-    """Return the configurations and architectures on which torture has to go on.
+    """Return each configuration with each architecture on which torture of it has to go on.
 
-    Each of them has not reached its goal, or has survived fewer than ``least`` requests with Bolt's
+    Such a pair has not reached its goal, or has survived fewer than ``least`` requests with Bolt's
     present code. Configurations that kernels of ``version`` cannot have do not count.
     """
     book = tally.load(kept.counted(TORTURE, version))
@@ -81,14 +84,16 @@ def lacking(version: Version, least: int) -> list[str]:
     ]
 
 
-# Name in ``until`` of a step -> function that returns the names of the work still to be done.
+# Name in ``until`` of a step -> function that returns the names of the work still to be done. The
+# step's condition holds when the function returns no name.
 ENDS: Mapping[str, Callable[[Version, int], list[str]]] = {"goals": lacking}
 
 
 def folder(version: Version) -> Path:
-    """Return the cache's folder for a release of the present sources on ``version``.
+    """Return the cache's folder for a release of the present sources on ``version``, and make it.
 
-    The sources are the folders ``PARTS``. Raises BoltError when a file there is not as committed.
+    The sources are the folders ``PARTS``. Raises BoltError when a file in these is not as
+    committed, or when there is no clone of the repository.
     """
     changed = _git("status", "--porcelain", "--", *PARTS)
     if changed:
@@ -102,9 +107,9 @@ def folder(version: Version) -> Path:
 
 
 def state(place: Path) -> dict[str, Done]:
-    """Return how steps ended in earlier calls.
+    """Return how steps ended in earlier release checks: step -> how it ended the last time.
 
-    Raises BoltError if the file in ``place`` is damaged.
+    Raises BoltError if the file STATE in ``place`` is damaged.
     """
     file = place / STATE
     if not file.exists():
@@ -117,11 +122,11 @@ def state(place: Path) -> dict[str, Done]:
 
 
 def run(step: Step, place: Path, version: Version, afresh: bool = False) -> Done:
-    """Run ``step`` of a release on ``version`` to its end.
+    """Run ``step`` of a release on ``version`` until it passes or fails.
 
     Records in ``place``, and returns, how the step ended. A step whose condition ``until`` holds
-    already passes without a call of its command, unless the step has failed before or ``afresh`` is
-    set. Raises KeyboardInterrupt, and records nothing, if a command of the step was interrupted.
+    already passes without a call of its command, unless the step failed the last time or ``afresh``
+    is set. Raises KeyboardInterrupt, and records nothing, if a command of the step was interrupted.
     """
     start = time.monotonic()
     end = ENDS.get(step.until)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fits lines to the times of requests for more and more CPUs: the slope is the cost of a CPU."""
+"""Fits lines to the times of requests for more and more CPUs: the slope is the cost per CPU."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,10 @@ COLOURS = {"Bolt seq": "#0072B2"}  # other series have the colour of their varia
 
 @dataclass(frozen=True)
 class Line:
-    """A straight line through latencies: ``start`` + N * ``each`` ms, and how well it fits."""
+    """A straight line through latencies of N CPUs: ``start`` + N * ``each`` ms.
+
+    ``r2`` says how well the line fits: 1 if all points are on the line.
+    """
 
     start: float
     each: float
@@ -31,7 +34,10 @@ class Line:
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Line | None:
-    """Return the line of least squares through ``points``, or None for fewer than 3 values of x."""
+    """Return the line of least squares through ``points``, (x, y) each.
+
+    Returns None if the points have fewer than 3 different values of x.
+    """
     if len({x for x, _ in points}) < 3:
         return None
     n = len(points)
@@ -64,7 +70,7 @@ def machine(results: Results) -> int:
 
 
 def line(points: dict[int, Stats]) -> Line | None:
-    """Return the line through the medians of ``points``."""
+    """Return the line through the medians of ``points``, or None for fewer than 3 points."""
     return fit([(cpus, stats.median) for cpus, stats in points.items()])
 
 

@@ -146,7 +146,7 @@ def _latency(results: Results, title: str) -> Canvas:
 
 
 def _breakdown(results: Results, title: str) -> Canvas:
-    """Draw each direction twice: in ms, and as shares, in which short bars can be read as well."""
+    """Draw each direction twice: in ms, and as shares, where a bar short in ms can be read too."""
     shown = [name for name in variants() if name in results.breakdown]
     height = 0.5 + 2 * (0.9 + 0.5 * len(shown))
     canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
@@ -175,9 +175,9 @@ def _breakdown(results: Results, title: str) -> Canvas:
 
 
 def _curve(results: Results, title: str) -> Canvas:
-    """Draw both directions: a mark for each size of request, and a fitted line.
+    """Draw both directions: for each series a mark for each size of request, and a fitted line.
 
-    The legend has the formula of the line.
+    The legend has the formula of the line. A series of fewer than 3 sizes has no line.
     """
     canvas = Canvas(figsize=(WIDTH, 4.6), layout="constrained")
     canvas.suptitle(title, fontsize=9, x=0.01, ha="left")
@@ -206,7 +206,7 @@ def _curve(results: Results, title: str) -> Canvas:
 
 
 def _phases(parts: list[PhaseTime]) -> dict[str, float]:
-    """Return the ms of each phase."""
+    """Return phase -> its median time in ms."""
     return {part.phase: part.median_ns / 1e6 for part in parts}
 
 
@@ -242,9 +242,13 @@ def _finish(axes: Axes, title: str) -> None:
 
 
 def figure(canvas: Canvas, caption: str, salt: str) -> Figure:
-    """Return ``canvas`` as a picture; pictures with different ``salt`` have no ids in common."""
+    """Return ``canvas`` as a picture.
+
+    Pictures that differ in ``caption`` or ``salt`` have different ids of markers and clip paths, so
+    that an HTML page may have several of these pictures.
+    """
     svg, png = io.StringIO(), io.BytesIO()
-    # matplotlib makes the ids in the SVG from the salt, so the ids are the same each time.
+    # matplotlib makes these ids from the hashsalt. Without one, the ids would differ each time.
     with mpl.rc_context({"svg.hashsalt": f"{salt} {caption}", "svg.fonttype": "path"}):
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
         canvas.savefig(png, format="png", dpi=120)

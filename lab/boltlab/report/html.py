@@ -25,7 +25,10 @@ dd { margin: 0; }
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: title, table, the meaning of the rows, and pictures (caption, SVG text)."""
+    """A part of a page: title, note, table, the meaning of its rows, and pictures.
+
+    ``legend`` has pairs of a row's name and its meaning, ``pictures`` pairs of caption and SVG text.
+    """
 
     title: str
     header: Sequence[str]

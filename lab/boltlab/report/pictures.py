@@ -35,7 +35,7 @@ def renew() -> list[Path]:
 def draw(name: str) -> str:
     """Return the picture ``name`` as SVG.
 
-    Raises BoltError if results/ lacks what the picture shows.
+    Raises BoltError if results/ lacks what the picture shows, or if ``cpubolt energy`` fails.
     """
     if name == sketch.NAME:
         return sketch.svg()

@@ -4,21 +4,22 @@
 A quote names a file in results/: ``x86_64-strict`` is the newest file of that name, and
 ``2026-11-20-x86_64-strict`` always the file of that day. There are two kinds of quotes:
 
-- a table stands between ``<!-- table: KIND FILE... -->`` and ``<!-- end of table -->``; its last
-  line names files and commits;
+- a table stands between ``<!-- table: KIND FILE... -->`` and ``<!-- end of table -->``; the line
+  below the table names the files, and the commits on which they were measured;
 - a single number in a sentence is followed by a mark, as in
   ``159x<!-- figure: FILE#CASE PART -->``, in which PART is a variant or, for a ratio, two variants:
-  ``x86_64-strict#offline1 native/bolt``. CASE may be ``offline_bulk 31 of 32``, in results of
-  boot-bench ``64/16`` (CPUs/nodes). As CASE PART, ``offline each`` stands for the microseconds of
-  each further CPU of a request, and ``offline start`` for the microseconds of a request for no CPU,
-  by the line fitted to Bolt's requests for several CPUs. In results of bystanders, the CASE
-  ``1 of 4`` is the longest time that a bystander's task could not run when one of four CPUs goes.
+  ``x86_64-strict#offline1 native/bolt``. CASE may also be ``offline_bulk 31 of 32``; in results
+  of boot-bench it is ``64/16`` (CPUs/nodes). As CASE PART, ``offline each`` stands for the
+  microseconds of each further CPU of a request, and ``offline start`` for the microseconds of a
+  request for no CPU, by the line fitted to Bolt's requests for several CPUs (likewise ``online``).
+  In results of bystanders, the CASE ``1 of 4`` is the longest time that a bystander's task could
+  not run when one of four CPUs goes.
   In results of alternatives, PART is a way to keep tasks away from CPUs, and CASE is ``ARCH in``,
   ``ARCH left``, ``ARCH back`` or ``ARCH out``, times in ms that lab/guest/inout.c explains, or ARCH
   and a count such as ``wakeups``, summed over the CPUs from which tasks are kept away.
 
-A number may have any precision: it must be the result, rounded to as many decimals as the number
-has, and must not be off by more than a tenth.
+A number must be the result, rounded to as many decimals as the number has. If this rounding changes
+the result by more than a tenth of it, the number must have three significant digits instead.
 """
 
 import json
@@ -45,7 +46,7 @@ _FIGURE = re.compile(
     r"(?P<number>\d[\d,]*(?:\.\d+)?)(?P<unit>x?)<!-- figure: (?P<place>[^>]*?) -->"
 )
 _MARK = re.compile(r"<!-- (?:figure|table):|" + END)
-COARSEST = 0.1  # share of the result by which a rounded figure may be off
+COARSEST = 0.1  # share of the result by which a rounded figure may be off at most
 _OURS = "bolt"
 _NONE = "-"
 
@@ -56,8 +57,8 @@ Table = tuple[list[str], list[list[str]]]
 class Stale:
     """A quote that differs from the results: its place, its text, and the text it should have.
 
-    For a table, ``quoted`` is "another table", and ``measured`` has up to three lines of the table
-    that the results make and that the quote lacks.
+    For a table, ``quoted`` is "another table", and ``measured`` has the first lines, three at most,
+    that the table made from the results has and the quoted table lacks.
     """
 
     where: str
@@ -82,7 +83,7 @@ def check(document: Path) -> list[Stale]:
 
 
 def renew(document: Path) -> bool:
-    """Write the results into the quotes of the file ``document``; return whether it changed.
+    """Write the results into the quotes of the file ``document``; return whether the file changed.
 
     Raises BoltError as check() does.
     """
@@ -205,7 +206,7 @@ def _medians(file: Path, case: Sequence[str], place: str) -> dict[str, float]:
 
 
 def _ways(file: Path, arch: str, what: str = "") -> dict[str, float]:
-    """Return way -> median of the time ``what`` in ms, or the count ``what``.
+    """Return, for ``arch``, way -> median of the time ``what`` in ms, or the count ``what``.
 
     A count is the sum over the CPUs from which the way keeps tasks away.
     """
@@ -282,7 +283,7 @@ def _times(theirs: float | None, ours: float | None) -> str:
 def _cases(names: Sequence[str]) -> Table:
     header = ["case", "native", "expedited", "Bolt", "native / Bolt", "expedited / Bolt"]
     measured = results.load(kept.find(names[0]))
-    # Requests for several CPUs are in another table.
+    # Requests for several CPUs are in the table of _bulk().
     shown = [case for case in measured.latencies if not case.case.endswith("_bulk")]
     return header, [[case.case, *_compared(case)] for case in shown]
 
@@ -316,10 +317,10 @@ def _bulk(names: Sequence[str]) -> Table:
 
 
 def _bounded(case: str) -> str:
-    """Return what is peculiar to ``case``, which was measured in a bounded guest.
+    """Return what is peculiar to ``case``, which was measured in a bounded guest (cases.toml).
 
-    "The emulator's part" is a jump of virtual time when an x86 CPU is woken (docs/measuring.md). A
-    request that takes CPUs offline wakes no CPU, and so never has this part.
+    "The emulator's part" is a jump of virtual time when a cold x86 CPU is woken
+    (docs/measuring.md). A request that takes CPUs offline wakes no CPU, and so never has this part.
     """
     woken = case.startswith(("online", "smt_on"))
     return "without the emulator's part" if woken else "with short slices of the emulator"
@@ -342,7 +343,10 @@ def _further(names: Sequence[str]) -> Table:
 
 
 def _breakdown(names: Sequence[str]) -> Table:
-    """Make the table of the phases of requests; each of ``names`` is FILE@DIRECTION."""
+    """Make the table of the phases of requests in one direction.
+
+    Each of ``names`` is FILE@DIRECTION; the DIRECTION of the first name counts for all.
+    """
     files, _, direction = zip(*(name.partition("@") for name in names), strict=True)
     way = direction[0]
     runs = [results.load(kept.find(file)) for file in files]
@@ -409,19 +413,19 @@ def _bystanders(names: Sequence[str]) -> Table:
     return header, cells
 
 
-# Direction of rows of bystanders -> what the first cell of a line of such rows adds.
+# Direction of rows of bystanders -> the end of the first cell of a line with these rows.
 _SETTLING = {"offline": "", "settle": ", settling", "sum": ", sum"}
 
 
 def _boot(names: Sequence[str]) -> Table:
-    """Make the table of the time that further CPUs add to a boot, a row for each machine."""
+    """Make the table of the time that further CPUs add to a boot, a row for each size of guest."""
     measured = bootfile.load(kept.find(names[0]))
     header, rows = bootfile.dependents(measured)
     return [_boot_name(name) for name in header], rows
 
 
 def _parts(names: Sequence[str]) -> Table:
-    """Make the table of the parts of a boot; ``names`` is one name, FILE@CPUS/NODES."""
+    """Make the table of the parts of a boot; ``names`` has one name, FILE@CPUS/NODES."""
     name, _, size = names[0].partition("@")
     measured = bootfile.load(kept.find(name))
     cpus, _, nodes = size.partition("/")

@@ -45,7 +45,8 @@ def draw(measured: Measured) -> Figure:
     last = rows[-1, 0]
     last.set_xlabel("seconds of the guest's clock")
     ends = [each.due(len(each.latencies)) for each in outcomes]
-    # On a busy host the sender may be late, so that changes end after the last request was due.
+    # On a busy host the sender may fall behind: the last UDP request that it has sent may have been
+    # due before the last change ends.
     ends += [each.end for outcome in outcomes for each in outcome.changes]
     last.set_xlim(0, max(ends) / 1e9)
     answered = [us / 1000 for each in outcomes for us in each.latencies if us != LOST]

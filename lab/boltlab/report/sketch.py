@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws the picture in the README: the work that Bolt does at once, and the work that it defers."""
+"""Draws the README's picture of a request: what runs in the request, and what Bolt defers."""
 
 import io
 
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-NAME = "request"  # the name of the file docs/figures/request.svg
+NAME = "request"  # the picture is the file docs/figures/request.svg
 
 INK, FAINT = "#1f2933", "#6b7785"
 CRITICAL, DEFERRED, WAITING = "#0072B2", "#E69F00", "#9aa5b1"

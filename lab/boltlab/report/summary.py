@@ -105,7 +105,10 @@ def remark(results: Results) -> str:
 
 
 def stem(results: Results) -> str:
-    """Return the end of the names of files of ``results``: architecture, setting and machine."""
+    """Return the end of the names of files of ``results``: architecture and setting.
+
+    If real hardware was measured, its hypervisor, its CPU's model and the kernel follow.
+    """
     machine = results.machine
     parts = [results.arch, results.setting]
     if machine:
@@ -136,7 +139,8 @@ def ratio(case: Case, baseline: str) -> float | None:
 def rows(results: Results, *, ranges: bool) -> tuple[list[str], list[list[str]]]:
     """Return header and cells of the table of ``results``: medians in ms, and ratios of them.
 
-    With ``ranges`` the least and the greatest sample stand beside each median.
+    With ``ranges`` the least and the greatest sample stand beside each median. Below a case that
+    growth() has, another row says how much longer the case takes than the case compared with.
     """
     return _table(results, results.latencies, ranges)
 
@@ -171,14 +175,18 @@ def _table(
 def label(case: Case) -> str:
     """Return the name of ``case`` in tables.
 
-    Behind the name stands how many CPUs a request had, if more than one, and Case.cpus, if not 0.
+    After Case.case stands how many CPUs a request had, if more than one, and then how many CPUs the
+    guest had, if cases.toml gives that (Case.cpus).
     """
     what = case.case if case.batch == 1 else f"{case.case} {case.batch}"
     return f"{what} of {case.cpus}" if case.cpus else what
 
 
 def scaling(results: Results, direction: str) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of requests for more and more CPUs, and fitted lines."""
+    """Return header and cells of the table of requests for more and more CPUs.
+
+    The last rows have the lines fitted to the requests.
+    """
     series = curve.cases(results, direction)
     ratios = [name for name in series if name != curve.OURS and curve.OURS in series]
     header = [
@@ -205,7 +213,10 @@ def scaling(results: Results, direction: str) -> tuple[list[str], list[list[str]
 
 
 def consists(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells of the table of counts and times in requests for several CPUs."""
+    """Return header and cells of the table of traced requests for several CPUs.
+
+    The table has counts and times.
+    """
     entries = [(name, entry) for name, found in results.batches.items() for entry in found]
     what = list(dict.fromkeys(key for _, entry in entries for key in entry.counts))
     header = ["", "request", "CPUs", *(SHORT.get(key, key) for key in what), "sum", "chain"]
@@ -274,7 +285,7 @@ def _cell(stats: Stats, ranges: bool) -> str:
 
 
 def number(value: float) -> str:
-    """Return ``value`` with 3 decimals below 1, 2 below 10, 1 below 1000, and no decimals above."""
+    """Return ``value`` with 3 decimals below 1, 2 below 10, 1 below 1000, and none from 1000 on."""
     digits = 3 if value < 1 else 2 if value < 10 else 1 if value < 1000 else 0
     return f"{value:.{digits}f}"
 
@@ -324,8 +335,8 @@ def columns(header: Sequence[str]) -> list[Column]:
     found: list[Column] = []
     for place, name in enumerate(header):
         if name == BOOTS:
-            # The spread of a median is left out before the median. The spreads of Bolt and native
-            # are left out together, after all other spreads.
+            # The column BOOTS of a variant is left out before the variant's median. Those of Bolt
+            # and native are left out together, after the columns BOOTS of all other variants.
             of = found[-1]
             found.append(Column(name, 2 if of.rank == 0 else of.rank + 1, f"{name} of {of.title}"))
         elif name in counted:

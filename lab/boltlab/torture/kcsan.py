@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from boltlab.guest import console
 
-UNKNOWN = "unknown origin"  # in place of a function: KCSAN has seen one of the accesses only
+UNKNOWN = "unknown origin"  # in place of a function: KCSAN has seen only one access
 
 _TITLE = re.compile(r"^BUG: KCSAN: (?P<kind>data-race|assert: race) in (?P<functions>.+)$")
 _ACCESS = re.compile(
@@ -49,7 +49,7 @@ class Report:
         In place of a function for which ``helper`` returns true, the result has the nearest caller
         for which ``helper`` returns false, if the stack has such a caller. If the log ends too
         early to have the stacks of all functions in the title, the result has the functions of the
-        title.
+        title. If the title has only one function, the other function of the result is UNKNOWN.
         """
         found = [
             next((name for name in access.functions if not helper(name)), access.functions[0])
