@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Traces requests for several CPUs, so that the lab can count the parts of each
- * request. The text of the function_graph tracer and of the cpuhp events goes to
- * the trace port, each request between two marker lines. On a kernel without
- * such requests the CPUs go and come one after the other.
+ * Traces requests for several CPUs, so that the lab can count, for instance, the grace
+ * periods in each request. The text of the function_graph tracer and of the cpuhp events
+ * goes to the trace port, each request, and each settling of CPUs, between two marker
+ * lines. On a kernel without requests for several CPUs the CPUs go and come one after the
+ * other.
  * usage: batches cpus=LIST sizes=LIST n=N warmup=N gap_ms=N control=CPU functions=A,B,...
  */
 #define _GNU_SOURCE
@@ -32,7 +33,7 @@ static void tell(const char *what)
 	/* No hotplug thread runs the callbacks of cpu:teardown and of the states below it. */
 	dprintf(FD_TRACE, "# %s:", what);
 	while (file && fgets(line, sizeof(line), file))
-		/* After a word that the administrator has set, the file has a "!". */
+		/* A "!", which is not read, follows a word that the administrator has set. */
 		if (sscanf(line, "%d %*s %31[a-z]", &state, word) == 2 && state > above &&
 		    !strcmp(word, what))
 			dprintf(FD_TRACE, " %d", state);
@@ -83,7 +84,7 @@ static void traced(const char *kind, const int *cpus, int n, bool online,
 }
 
 /*
- * Makes requests offline and online while teardowns stay deferred, and then, on a kernel
+ * Makes an offline request and, without settling, an online request, and then, on a kernel
  * with Bolt, the same requests with all teardowns settled in between.
  */
 static void cycle(const int *cpus, int n, long gap_ms, bool keep)
@@ -113,7 +114,7 @@ int main(int argc, char **argv)
 	pin_to(arg_long(argv, "control", 0));
 	tell("concurrent");
 	tell("serial");
-	/* Dies if a function cannot be traced: the count of that function would be zero. */
+	/* Dies if a function cannot be traced: otherwise the lab would count no call of it. */
 	tracing_start("1024", functions, tracing_untraceable);
 	for (int k = 0; k < nsizes; k++) {
 		if (sizes[k] < 1 || sizes[k] > ncpus)

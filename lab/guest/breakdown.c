@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A function that this kernel does not have, or inlines, is left out. */
+/* A function that this kernel does not have, inlines, or marks notrace, is not traced. */
 static void missing(const char *name)
 {
 	dprintf(FD_TRACE, "# not traceable: %s\n", name);
@@ -49,7 +49,7 @@ static void pair(int cpu, bool keep, long away_ms)
 	tracing_off();
 	if (!keep)
 		return;
-	/* The buffer holds both requests. */
+	/* The buffer holds both requests, which the lab tells apart by the times of the markers. */
 	tracing_send("offline", "cpu", cpu, down.start, down.end);
 	tracing_send("online", "cpu", cpu, up.start, up.end);
 }

@@ -69,6 +69,8 @@ static pid_t spin(int cpu)
 {
 	pid_t pid = fork_mortal();
 
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
 	if (pid)
 		return pid;
 	pin_to(cpu);
@@ -76,7 +78,7 @@ static pid_t spin(int cpu)
 		__asm__ volatile("" ::: "memory");
 }
 
-/* Writes @list to a file of Bolt, and counts that as @phase. */
+/* Writes @list to a file of Bolt, and counts the write as @phase. */
 static void ask(const char *file, const char *list, enum phase phase)
 {
 	int err;
@@ -115,8 +117,9 @@ static void idle(int64_t ns)
 
 /*
  * There is no gap before SETTLE, because a worker of the kernel begins with teardowns of
- * class "async" as soon as the offline request has ended. The offline request is not
- * counted here, because change() counts the offline requests of other rounds.
+ * class "async" as soon as the offline request has ended: in a gap these would run without
+ * being counted. The offline request is not counted here, because the rounds without
+ * settling count offline requests, see change().
  */
 static void settle_round(const char *list, long gap_ms)
 {
@@ -143,7 +146,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++)
 		goes[cpus[i]] = true;
 	if (bolt && write_text(BOLT_DIR "enabled", "1"))
-		die("this kernel has no Bolt");
+		die("Bolt cannot be enabled");
 	pin_to(0);
 	/* By default the kernel may let a sleep last 50 us longer, to save wake-ups. */
 	prctl(PR_SET_TIMERSLACK, 1);

@@ -48,7 +48,7 @@ static int find_port(const char *name)
 
 /*
  * The emulator names a port when the driver has told the emulator that the guest is ready for the
- * port: on a busy host that can be after init has begun.
+ * port. On a busy host that can be after init has begun, so the port may have to be waited for.
  */
 static int open_port(const char *name)
 {

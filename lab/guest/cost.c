@@ -5,8 +5,8 @@
  * case=NAME    the name of the result: nanoseconds from the first instruction of the program, when
  *		the dynamic linker has done its work, to exit(2)
  * n=COUNT      run the program so many times
- * status=CODE  the program must end with that status (0); -1: any status will do
- * race=CPU     meanwhile a task takes that CPU offline and online, again and again
+ * status=CODE  the program must end with that status (default: 0); -1: any status will do
+ * race=CPU     during all runs a task takes that CPU offline and online, again and again
  * back=LIST    after each run bring these CPUs online
  * away=LIST    before each run take these CPUs offline
  * tasks=COUNT  start sleeping tasks until the guest has so many, kernel threads included
@@ -14,7 +14,7 @@
  * vcpu=CPU     start a sleeping task that may run on that CPU only, and has the name that QEMU
  *		gives to the thread of a virtual CPU
  *
- * The program's output, on both streams, goes to the standard output when the program has ended:
+ * What the program has written to stdout and stderr goes to stdout when the program has ended:
  * in virtual time the guest's CPUs share one clock, so that the work of a task which passed the
  * output on earlier would count as time of the program.
  */
@@ -52,7 +52,7 @@
 #error "no breakpoint for this architecture"
 #endif
 
-/* Lets the task go on at its entry: on x86, the task has stopped one byte behind the breakpoint. */
+/* Lets the task go on at its entry: x86 stops a task behind the breakpoint, arm64 at it. */
 static void step_back(pid_t pid, unsigned long entry)
 {
 #if defined(__x86_64__)
@@ -130,7 +130,7 @@ static void show(int out)
 		die("output: %s", strerror(errno));
 }
 
-/* Runs the program once, with its output into @out; returns its duration. */
+/* Runs the program once, with its output into @out; returns the duration in ns. */
 static int64_t run(char **program, int wanted, int out)
 {
 	int64_t begin;
@@ -163,7 +163,7 @@ static int64_t run(char **program, int wanted, int out)
 	return begin;
 }
 
-/* A task that sleeps for ever, and ends with this task. */
+/* Starts a task that sleeps until this task ends, and is killed then. */
 static pid_t sleeper(void)
 {
 	pid_t pid = fork_mortal();

@@ -16,7 +16,7 @@ extern char found[256];
 /* Reads the CPUs that are online into "count" and "found". */
 void daemon_begin(void);
 
-/* Makes @text the configuration of the next daemon. */
+/* Makes @text the configuration with which the next daemon starts. */
 void daemon_configure(const char *text);
 
 void read_line(const char *path, char *text, size_t size);
@@ -28,15 +28,15 @@ void give_up(const char *what) __attribute__((noreturn));
 /* Starts a program whose messages go to the log of the daemon; @args ends with NULL. */
 pid_t start(char **args);
 
-/* Waits for the end of @pid, and returns its status. */
+/* Waits for the end of the child @pid, and returns its wait status, 0 after exit(0). */
 int ended(pid_t pid);
 
 pid_t start_daemon(void);
 
-/* Ends the daemon as systemd does, and checks that all CPUs are back. */
+/* Ends the daemon as systemd does, checks its wait status, and calls check_restored(). */
 void stop_daemon(pid_t pid);
 
-/* Runs the command of the unit's ExecStopPost=. */
+/* Runs the command that ExecStopPost= has in cpuboltd's unit of systemd. */
 void restore(void);
 
 /* Checks that just the CPUs of "found" are online, and that there is no file STATE. */

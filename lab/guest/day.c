@@ -28,7 +28,7 @@
 #define STEP_MS		100
 #define STEP_NS		(STEP_MS * 1000000LL)
 #define HOUR_STEPS	(300 * 1000 / STEP_MS)
-#define LATE_NS		1000000000LL	/* an interval of the daemon */
+#define LATE_NS		1000000000LL	/* interval_ms of the daemon, by default */
 #define MOST_STEPS	10000
 #define HOURS		24
 
@@ -37,8 +37,8 @@
 			"[limits]\nhold_ms=1000\ndwell_ms=1000\nchanges_per_minute=60\n"
 
 /*
- * How many CPUs each hour of the day keeps busy. The numbers are made up; they rise and fall like
- * the load of a service that people use by day.
+ * How many CPUs each hour of the day keeps busy on average. The numbers are made up; they rise and
+ * fall like the load of a service that people use by day.
  */
 static const double level[HOURS] = {
 	0.35, 0.25, 0.20, 0.15, 0.15, 0.20, 0.35, 0.60, 1.00, 1.40, 1.60, 1.50,
@@ -159,7 +159,7 @@ static void start_tasks(pid_t *tasks, long first, long steps, long long begin)
 	done = mmap(NULL, count * sizeof(*done), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (done == MAP_FAILED)
-		die("memory");
+		die("mmap: %s", strerror(errno));
 	for (int i = 0; i < count; i++) {
 		tasks[i] = fork_mortal();
 		if (tasks[i] < 0)
@@ -169,7 +169,7 @@ static void start_tasks(pid_t *tasks, long first, long steps, long long begin)
 	}
 }
 
-/* Counts the online CPUs in each step; prints its changes, mean, minimum and maximum. */
+/* Counts the online CPUs in each step; prints the number's changes, mean, minimum and maximum. */
 static void watch(pid_t daemon, long steps, long long begin)
 {
 	int before = count, least = count, most = 0;

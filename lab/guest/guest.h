@@ -23,7 +23,7 @@
 /* File descriptors that init hands to every program it starts. */
 enum { FD_RESULTS = 10, FD_TRACE = 11 };
 
-/* Opens the files that take results and traces, as FD_RESULTS and FD_TRACE. */
+/* Opens the files for results and traces, as FD_RESULTS and FD_TRACE; returns false on failure. */
 bool place_channels(void);
 
 /* Opens the file that takes the kernel's log; returns -1 if the guest has no such file. */
@@ -32,7 +32,10 @@ int open_log(void);
 /* Sends @len bytes, none of which is zero, to one of these files. Returns 0 or -errno. */
 int send_text(int fd, const char *buf, size_t len);
 
-/* Functions that write and read files that exist; all return -errno on failure. */
+/*
+ * Functions that write and read files that exist. All return -errno on failure; on success
+ * read_text() returns the length of the text, and all others return 0.
+ */
 int write_text(const char *path, const char *text);
 int append_text(const char *path, const char *text);
 ssize_t read_text(const char *path, char *buf, size_t size);
@@ -57,7 +60,7 @@ void turn(int i);
 /* Allows this task CPU @cpu only. */
 void pin_to(int cpu);
 
-/* Returns the value of @key, a number, or @fallback. @args ends with NULL. */
+/* Returns the value of @key, a number, or @fallback if @args, which end with NULL, lack @key. */
 long arg_long(char **args, const char *key, long fallback);
 int parse_cpus(const char *list, int *cpus, int max);
 

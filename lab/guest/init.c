@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * PID 1 of a lab guest: mounts file systems, opens the channels that take reports, runs the
- * commands of /script in order, sends the kernel log and powers off.
+ * commands of /script in order until a command fails, sends the kernel log and powers off.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -70,7 +70,7 @@ static void take_terminal(void)
 	ioctl(0, TIOCSCTTY, 0);
 }
 
-/* Waits for a child; returns 0, or an error if the child did not end well. */
+/* Waits for a child; returns 0 if the child has exited with 0, or else a negative errno. */
 static int wait_for(pid_t pid)
 {
 	int status;
@@ -83,7 +83,7 @@ static int wait_for(pid_t pid)
 	return WEXITSTATUS(status) ? -EPROTO : 0;
 }
 
-/* Runs a program; its stdout becomes {"output": line} results if @capture. */
+/* Runs a program; if @capture, each line of its stdout becomes a result {"output": LINE}. */
 static int run_program(char **args, bool capture)
 {
 	int pipefd[2];
@@ -140,7 +140,7 @@ static int do_write(char **args)
 	return join(args + 2, text, sizeof(text)) ?: write_text(args[1], text);
 }
 
-/* load MODULE PARAMETERS...: loads a module, of the lab's or of the kernel's. */
+/* load MODULE PARAMETERS...: loads /lib/MODULE.ko, a module of the lab or of the kernel. */
 static int do_load(char **args)
 {
 	char path[256], text[4096];
@@ -161,7 +161,7 @@ static int do_load(char **args)
 	return err;
 }
 
-/* unload MODULE: tries for a while, because the module's last user may be just about to end. */
+/* unload MODULE: if the module is in use, tries for a second, as its last user may be ending. */
 static int do_unload(char **args)
 {
 	if (!args[1])
@@ -205,7 +205,8 @@ static int do_refuse(char **args)
 	err = join(args + 3, text, sizeof(text)) ?: write_text(args[2], text);
 	if (err == -atoi(args[1]))
 		return 0;
-	fprintf(stderr, "guest: '%s' to %s: %s\n", text, args[2], strerror(-err));
+	fprintf(stderr, "guest: '%s' to %s: %s, not errno %s\n", text, args[2],
+		err ? strerror(-err) : "no error", args[1]);
 	return -EPROTO;
 }
 
@@ -230,7 +231,7 @@ static int do_expect(char **args)
 	return -EPROTO;
 }
 
-/* show FILE: writes the name of the file and its first line to the results. */
+/* show FILE: writes the file's name, without the folder, and its first line to the results. */
 static int do_show(char **args)
 {
 	char value[4096], text[16384];
@@ -248,7 +249,7 @@ static int do_show(char **args)
 }
 
 /*
- * find PATH PATTERN: fails unless the extended regular expression PATTERN matches a line of
+ * find FILE PATTERN: fails unless the extended regular expression PATTERN matches a line of
  * the file.
  */
 static int do_find(char **args)
@@ -329,7 +330,7 @@ static const char *const settings[] = {
 	GROUP_DIR "{cgroup.subtree_control,bolt*}",
 };
 
-/* Returns the paths and texts of these files, one below the other, or NULL on an error. */
+/* Returns "PATH: TEXT" for each of these files, one file below the other, or NULL on an error. */
 static char *settings_text(void)
 {
 	static char value[8192];
@@ -416,8 +417,9 @@ static int do_kunit(char **args)
 }
 
 /*
- * kmemleak: fails if the kernel has lost memory, or has no kmemleak. kmemleak reports
- * an object in its second scan at the earliest, and only if the object is 5 seconds old.
+ * kmemleak: fails if the kernel has lost memory, or has no kmemleak. kmemleak reports a lost
+ * object at the earliest in the second scan that meets the object, and only if the object is
+ * 5 seconds old by then.
  */
 static int do_kmemleak(char **args)
 {

@@ -4,11 +4,13 @@
  * real-time and deadline tasks, timers, files, disks, network, perf events, control groups
  * and child processes. At the end every worker must have made progress, and found all its
  * results right.
- * usage: load bolt=0|1 pause_ms=N settle_ms=N; BOLT_REQUESTS and BOLT_SEED are
- * taken from the environment, that is from the kernel's command line.
- * Or: load beside=PROGRAM ARGUMENTS...; the program then makes the requests.
- * more=KIND,...: also starts the workers of load_sched.c and load_bpf.c for which the
- * guest has what they need; load fails if the guest lacks what one of these KINDs needs.
+ * usage: load bolt=0|1 pause_ms=N settle_ms=N, where pause_ms is the longest wait after a
+ * request, and settle_ms is the settle delay. The number of requests, BOLT_REQUESTS, and the
+ * seed of all random choices, BOLT_SEED, are taken from the environment, that is from the
+ * kernel's command line.
+ * Or: load beside=PROGRAM ARGUMENTS...; PROGRAM then makes the requests.
+ * more=KIND,...: also starts the workers of load_sched.c and load_bpf.c for which the guest
+ * has what they need; this program fails if the guest lacks what one of these KINDs needs.
  */
 #define _GNU_SOURCE
 #include "lib/children.h"
@@ -147,8 +149,8 @@ static void start_all(const struct worker *const *tables, size_t n, const char *
 }
 
 /*
- * Prints the complaints of all workers, because the worker that was found first may be
- * stuck only because of another worker.
+ * Ends the program, and before that prints the complaints of all workers, because the worker
+ * that was found to fail may be stuck only because of another worker.
  */
 static void fail(const char *fmt, ...)
 {
@@ -206,7 +208,7 @@ static void all_end(void)
 			wait_ms(10);
 		}
 		if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
-			fail("%s ended with %d: %s", ledger[i].name, status, ledger[i].wrong);
+			fail("%s ended with wait status %#x: %s", ledger[i].name, status, ledger[i].wrong);
 	}
 }
 
@@ -269,7 +271,7 @@ static void beside(const char *program, char **args)
 		wait_ms(100);
 	}
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		fail("%s ended with %d", program, status);
+		fail("%s ended with wait status %#x", program, status);
 }
 
 static void show_ledger(void)

@@ -21,9 +21,9 @@ struct entry {
 };
 
 /*
- * A kind of worker. @copies processes call @run with their number; @run does rounds until
- * stopping() is true, and returns. @ready tells whether the guest has what the worker
- * needs.
+ * A kind of worker. @copies processes call @run, each with a number of its own, from 0 on; @run
+ * does rounds until stopping() is true, and returns. @ready tells whether the guest has what the
+ * worker needs; without @ready every guest has that.
  */
 struct worker {
 	const char *name;
@@ -32,7 +32,7 @@ struct worker {
 	bool (*ready)(void);
 };
 
-/* Each table ends with an entry without a name. */
+/* Each table ends with a row without a name. */
 extern const struct worker cpu_workers[], time_workers[], disk_workers[], net_workers[],
 	group_workers[];
 

@@ -98,7 +98,10 @@ static void count(int map)
 	memcpy(before, counts, sizeof(before));
 }
 
-/* A CPU that was away goes on counting from where its count was. CPU 0 counts all the time. */
+/*
+ * The count of a CPU that was away must not have fallen. The clock of CPU 0 is never closed, so
+ * that CPU 0 must have a count at the end.
+ */
 static void programs(int which)
 {
 	static int clocks[MAX_CPUS];

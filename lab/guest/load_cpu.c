@@ -85,7 +85,7 @@ static void deadline(int which)
 	}
 }
 
-/* Two tasks that wake each other up from CPU to CPU. */
+/* Two tasks, often on different CPUs, that wake each other up by pipes. */
 static void pipes(int which)
 {
 	int there[2], back[2];
@@ -126,7 +126,7 @@ static void processes(int which)
 			_exit(execs ? 1 : 0);
 		}
 		if (waitpid(pid, &status, 0) != pid || status)
-			wrong("a process ended with %d", status);
+			wrong("a process ended with wait status %#x", status);
 		wait_ms(draw(4));
 		once_round();
 	}
@@ -153,7 +153,7 @@ static void memory(int which)
 	}
 }
 
-/* Opens a perf counter of all tasks on @cpu; the counter must never run backwards. */
+/* Opens a perf event of all tasks on @cpu; the event's count must never fall. */
 static int open_event(int cpu)
 {
 	return event_open_software(cpu % 2 ? PERF_COUNT_SW_CONTEXT_SWITCHES :

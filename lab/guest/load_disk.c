@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Workers that write data and read them back: on disk 2, the file system of disk 1, and tmpfs. */
+/* Workers that write data and read them back: on disk 2, in disk 1's file system, and in tmpfs. */
 #define _GNU_SOURCE
 #include "load.h"
 

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* See prctl(2); the headers of older C libraries have none of these constants. */
+/* See PR_SCHED_CORE in prctl(2); older kernel headers have none of these constants. */
 enum { SCHED_CORE = 62, CORE_GET = 0, CORE_CREATE, CORE_SHARE_TO, CORE_THREAD = 0 };
 
 #define AREA (4 << 20)
@@ -41,9 +41,9 @@ static pid_t partner(void)
 }
 
 /*
- * Two tasks have the same cookie: while one of these tasks runs on a core, no thread of
- * the core runs a task with another cookie. While no core has two CPUs online, the kernel
- * gives no cookies.
+ * Two tasks have the same cookie: while one of these tasks runs on a core, no CPU of the core
+ * runs a task that has another cookie, or none. While no core has two CPUs online, the kernel
+ * gives no cookies, but returns ENODEV.
  */
 static void cookies(int which)
 {
@@ -77,7 +77,7 @@ static bool has_cookies(void)
 	return !prctl(SCHED_CORE, CORE_GET, 0, CORE_THREAD, &value);
 }
 
-/* A task moves from node to node, and its memory follows. */
+/* A task moves between CPUs of all NUMA nodes, so that NUMA balancing moves its memory. */
 static void nodes(int which)
 {
 	uint64_t seed = (uint64_t)which << 32;
@@ -137,16 +137,16 @@ static void read_reasons(const char *program, int status, int said)
 
 	text[n < 0 ? 0 : n] = 0;
 	if (status && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT))
-		wrong("%s ended with %d: %s", program, status, text);
+		wrong("%s ended with wait status %#x: %s", program, status, text);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (strstr(text, bad[i]))
 			wrong("%s: %s", program, strstr(text, bad[i]));
 }
 
 /*
- * A scheduler is loaded, schedules all tasks, and is unloaded, again and again. The kernel unloads
- * a scheduler that has no callbacks for CPUs that come and go, and the program then loads the
- * scheduler again.
+ * A scheduler is loaded, schedules all tasks, and is unloaded, again and again. If a scheduler has
+ * no callback for a CPU that comes or goes, the kernel unloads the scheduler whenever a CPU does
+ * so, and the program then loads the scheduler again.
  */
 static void schedulers(int which)
 {

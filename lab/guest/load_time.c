@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define TIMERS 8
-#define LATE_NS 20000000000LL	/* far more than any request takes */
+#define LATE_NS 20000000000LL	/* a timer that is later has failed: no request takes as long */
 
 static void sleeper(int which)
 {
@@ -30,12 +30,12 @@ static void sleeper(int which)
 	}
 }
 
-/* Interval timers: the number of intervals that have passed must be exact. */
+/* Interval timers: each must fire just once for each interval that has passed. */
 static void intervals(int which)
 {
 	uint64_t fired[TIMERS] = { 0 };
 	struct pollfd polls[TIMERS];
-	int64_t earliest[TIMERS], latest[TIMERS];	/* bounds of the start */
+	int64_t earliest[TIMERS], latest[TIMERS];	/* bounds of each start */
 
 	(void)which;
 	for (int i = 0; i < TIMERS; i++) {
@@ -65,11 +65,12 @@ static void intervals(int which)
 		int64_t interval = (i + 2) * 1100000, before, least, most;
 
 		/*
-		 * A late interval is counted a moment later, a lost interval never. A
-		 * read between the earliest and the latest end of the next interval
-		 * cannot show that an interval was lost, because the next interval may
-		 * have been counted in place of the lost interval. So the worker waits
-		 * longer before each read, to make few such reads.
+		 * An interval that the timer counts late is in a later read; a lost
+		 * interval is in no read. A read between the earliest and the latest
+		 * end of the next interval cannot show that an interval was lost,
+		 * because the next interval may have been counted in place of the lost
+		 * interval. So the worker waits longer before each read, to make few
+		 * such reads.
 		 */
 		for (long ms = 1; ; ms *= 2) {
 			uint64_t times = 0;

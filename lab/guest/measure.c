@@ -5,13 +5,15 @@
  *
  *	pairs	all CPUs of the list offline, one after the other, and then online
  *	bounded	as pairs, in a guest whose emulator runs each CPU in short slices
- *	ballast	as pairs, and before each pair each CPU gets counters and cached objects
+ *	ballast	as pairs, and before each pair the module in ballast/ uses its counters and
+ *		slab caches on each CPU of the list
  *	busy	as pairs, with tasks, timers, files and pipes on the CPUs
  *	irqs	as pairs, with interrupts of the module in vectors/ on the first CPU
  *	kept	as irqs, but if Bolt is enabled, irq_keep keeps these interrupts on CPU 0
  *	bulk	offline and online of all CPUs of the list in one request
- *	curve	requests for the first CPUs of the list, as many as sizes= says: one
- *		after the other, and in one request if the kernel has such requests
+ *	curve	for each number K of the list sizes=: offline and online of the first K
+ *		CPUs of the list, by requests for one CPU after the other, and then, if
+ *		the kernel has such requests, by requests for all K CPUs
  *	curve_bounded as curve, in a guest as for bounded
  *	alternate online of all CPUs of the list in one request and one after the
  *		other, in turn
@@ -25,8 +27,9 @@
  *	settled	online after all deferred teardowns have run
  *	away	online after away_ms offline
  *	total	the sum of offline, settling (if the kernel can settle) and online
- *	moments	entry (from the write until the CPU is dead), exit (from the write
- *		until the first task runs on the CPU)
+ *	moments	entry (from the write that takes the CPU offline until the CPU is dead),
+ *		exit (from the write that brings the CPU online until the first task
+ *		runs on the CPU)
  */
 #define _GNU_SOURCE
 #include "measure.h"

@@ -10,7 +10,7 @@
 struct measure {
 	int cpus[MAX_CPUS];	/* go offline in this order, come online in reverse order */
 	int ncpus;
-	int sizes[MAX_SIZES];	/* how many CPUs a request has (curve) */
+	int sizes[MAX_SIZES];	/* for how many CPUs the kind "curve" asks */
 	int nsizes;
 	int n, warmup;		/* pairs that count, and pairs before these */
 	long gap_ms;		/* the least pause between two pairs */
@@ -19,8 +19,9 @@ struct measure {
 };
 
 /*
- * request() takes all CPUs of the list offline or online one after the other,
- * request_bulk() in one request. Both functions return how long the CPUs took (measure.c).
+ * request() takes all CPUs of the list offline, or brings them online, one after the other;
+ * request_bulk() does so in one request. Both functions return how long that took, in ns
+ * (measure.c).
  */
 int64_t request(const struct measure *m, bool online);
 int64_t request_bulk(const struct measure *m, bool online);

@@ -2,7 +2,8 @@
 /*
  * Microbenchmarks of work that hotplug's bookkeeping could slow down while there
  * are no requests: context switches, tasks that begin and end, page faults. A
- * sample is the time of OPS operations. usage: micro n=N warmup=N
+ * sample is the time of as many operations as the field ops of benches[] says.
+ * usage: micro n=N warmup=N
  */
 #define _GNU_SOURCE
 #include "guest.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measures two moments inside a request that user space cannot see, on any kernel. The
- * AP is the CPU that goes or comes, and the control CPU is the CPU on which this program runs:
+ * Measures two moments that user space cannot see, "entry" in an offline request and "exit" in
+ * an online request, on kernels with and without Bolt. The AP is the CPU that goes or comes, and
+ * the control CPU is the CPU on which this program runs:
  *   entry: the control CPU has seen the AP dead. The function that the control CPU
  *          calls first after that, see dead[], is the only traced function.
  *   exit:  the first task runs on the AP. This is the first sched_switch in

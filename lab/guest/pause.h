@@ -2,8 +2,9 @@
 /*
  * Ways to pause CPUs, which means to keep tasks away from the CPUs. ONLINE does nothing: the
  * CPU stays online and is only idle. ISOLATED makes an isolated cpuset partition. All other
- * ways take the CPUs offline: NATIVE and EXPEDITED without Bolt, EXPEDITED with
- * rcu_expedited set; COLD and WARM with Bolt, whose setting "park" has the same name.
+ * ways take the CPUs offline: NATIVE and EXPEDITED with Bolt disabled or on a kernel without
+ * Bolt, EXPEDITED with rcu_expedited set; COLD and WARM with Bolt enabled, and with the value
+ * "cold" or "warm" in Bolt's file park.
  */
 #ifndef BOLT_PAUSE_H
 #define BOLT_PAUSE_H

@@ -53,7 +53,8 @@ int do_swapon(char **args)
 
 /*
  * kexec: starts the kernel and the initramfs in /kexec. Returns on failure only.
- * kexec last: starts the image in /kexec without initramfs; the image powers off silently.
+ * kexec last: starts the image in /kexec without an initramfs. That image is no kernel: it powers
+ * the guest off, and prints nothing.
  */
 int do_kexec(char **args)
 {

@@ -30,8 +30,8 @@ static const char *online_file(int cpu)
 }
 
 /*
- * Returns '1', '0', or 0 if there is no such CPU. The read waits until the kernel has
- * ended a change.
+ * Returns '1' if the CPU is online, '0' if it is offline, or 0 if there is no such CPU. If a
+ * request is just changing the CPU, the read waits until the change has ended.
  */
 static char state(int cpu)
 {
@@ -70,8 +70,9 @@ static struct change by_file(int cpu, bool online)
 }
 
 /*
- * With @wish this task runs before all normal tasks from now on, so that the time that it
- * reads is the time of the event. Without @wish this task becomes a normal task again.
+ * With @wish this task runs before all normal tasks from now on, so that the time at
+ * which the task reads an event is nearly the time of the event. Without @wish this task becomes a
+ * normal task again.
  */
 static void hurry(bool wish)
 {
@@ -117,8 +118,8 @@ static struct change by_agent(int cpu, bool online)
 }
 
 /*
- * The time is known to a millisecond: the change begins when the CPU was last seen
- * online, and ends when the CPU was first seen offline.
+ * Begin and end of the change are known to about a millisecond: the change begins when the CPU
+ * was last seen online, and ends when the CPU was first seen offline.
  */
 static struct change by_host(int cpu)
 {
@@ -139,7 +140,7 @@ static struct change by_host(int cpu)
 
 struct change bring(int cpu, enum way way)
 {
-	/* The host can add a CPU, but not bring it online. */
+	/* The host can add a CPU, but with BY_HOST this program brings the CPU online. */
 	return way == BY_AGENT ? by_agent(cpu, true) : by_file(cpu, true);
 }
 

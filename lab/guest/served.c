@@ -101,7 +101,8 @@ static void *listen_for(void *unused)
 		if (recv(client_fd, &request, sizeof(request), 0) != sizeof(request))
 			die("receive: %s", strerror(errno));
 		if (request.number >= MAX_REQUESTS || latency[request.number])
-			die("answer to %u came twice", request.number);
+			die("an answer to %u came twice, or %u was not sent", request.number,
+			    request.number);
 		latency[request.number] = now_ns() - due_ns(request.number);
 		atomic_fetch_add(&answered, 1);
 	}

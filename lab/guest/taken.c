@@ -109,7 +109,7 @@ void pause_takes(const struct pause *p)
 
 	wait_ms(50);
 	if (!asks_for(pid, cpu) || !goes_on(counter))
-		die("the task is not pinned to CPU %d, or its counter does not count", cpu);
+		die("no task is pinned to CPU %d, or the perf event of the CPU does not count", cpu);
 	must_write(EXPIRY, "1");
 	timer = timer_on(cpu);
 	tracing_on();

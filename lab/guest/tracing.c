@@ -30,7 +30,10 @@ void tracing_functions(const char *functions, void (*missing)(const char *name))
 	snprintf(names, sizeof(names), "%s", functions);
 	must_write(TRACE_DIR "set_ftrace_filter", " ");
 	for (char *name = strtok(names, ","); name; name = strtok(NULL, ",")) {
-		/* The kernel looks for the function when it has read the end of the line. */
+		/*
+		 * At the end of the line the kernel looks for the function, so that the write
+		 * fails if there is none.
+		 */
 		snprintf(line, sizeof(line), "%s\n", name);
 		if (append_text(TRACE_DIR "set_ftrace_filter", line))
 			missing(name);

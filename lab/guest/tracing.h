@@ -24,7 +24,7 @@ void tracing_untraceable(const char *name);
 void tracing_on(void);
 void tracing_off(void);
 
-/* Sends the buffer between two marker lines with @what=@n and the times of the request. */
+/* Sends the trace, after a line with @kind, @what=@n and @start, and before a line with @end. */
 void tracing_send(const char *kind, const char *what, int n, int64_t start, int64_t end);
 
 #endif

@@ -7,14 +7,15 @@
  * isolated partition of cpusets, are natively offline, without or with expedited grace periods, or
  * are parked, cold or warm. Without ways=, the program uses all ways that the kernel has.
  *
- * For each way, the first CPU of the list is paused and given back: n times while the CPU is idle,
- * n times while a task works on the CPU, unless the way is "online" (both after rounds that do not
- * count, see inout.c), and then once more (taken.c).
+ * For each way, the first CPU of the list is paused and given back n times while the CPU is idle,
+ * and then, unless the way is "online", n times while a task works on the CPU (inout.c, which
+ * begins each of these two series with rounds that do not count). Then the CPU is paused and given
+ * back once more (taken.c).
  * Then a small load runs, of a task on CPU 0 and of tasks that may run on any CPU, while all CPUs
  * of the list are paused. For each of these CPUs the program counts, by the kernel's trace events,
  * idle periods, interrupts, interprocessor interrupts among the interrupts, and tasks that ran.
- * The kernel traces nothing on a CPU that is offline. So the program also compares the counts of
- * the CPU in /proc/interrupts after a long absence with the counts after an absence that is over
+ * The kernel traces nothing on a CPU that is offline. So the program also says how many more
+ * interrupts /proc/interrupts counts for each CPU in a long absence than in an absence that is over
  * at once.
  */
 #define _GNU_SOURCE
@@ -34,7 +35,7 @@
 #include <unistd.h>
 
 #define SETTLE BOLT_DIR "settle_delay_ms"
-#define SETTLE_MS "600000"	/* no CPU is settled while the program measures */
+#define SETTLE_MS "600000"	/* no CPU is settled in the first ten minutes of the load */
 #define WORKERS 3
 #define WORK_NS 100000
 #define MAP_SIZE 16384
@@ -243,8 +244,9 @@ static long all_interrupts(int cpu)
 /* -- Absences -------------------------------------------------------------- */
 
 /*
- * Makes one absence of the CPUs; @counts may be NULL. Returns in @all how many interrupts
- * each CPU took from before the absence until after the absence.
+ * Makes one absence of the CPUs. Returns in @counts, unless @counts is NULL, what the trace shows
+ * of the absence for each CPU, and in @all how many interrupts each CPU took from before the
+ * absence until after the absence.
  */
 static void be_away(const struct pause *p, long ms, struct counts *counts, long *all)
 {
@@ -280,7 +282,7 @@ static void undisturbed(const struct pause *p, long seconds)
 	static struct counts counts[MAX_CPUS];
 	static long at_once[MAX_CPUS], all[MAX_CPUS];
 
-	/* The second absence counts: the first also does work that is done only once. */
+	/* The first short absence, in which work is done that is done only once, does not count. */
 	be_away(p, 1, NULL, at_once);
 	be_away(p, 1, NULL, at_once);
 	be_away(p, seconds * 1000, counts, all);

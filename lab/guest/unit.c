@@ -5,7 +5,7 @@
  *
  * unit orderly		runs the daemon once, and checks which CPUs are online without load, with
  *			load, for a lease, after another program has brought one CPU back and taken
- *			another, and after the daemon was stopped by SIGTERM
+ *			another CPU, and after the daemon was stopped by SIGTERM
  * unit kills rounds=N	starts the daemon N times; ends the daemon at a random moment, by
  *			SIGKILL, or in about a fifth of the rounds by SIGTERM; and runs
  *			the command of the unit's ExecStopPost=: CPUs must be online as

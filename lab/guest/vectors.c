@@ -22,7 +22,10 @@ static long number(const char *path)
 	return atol(text);
 }
 
-/* Keeps interrupts on the CPUs of @list, if the kernel has Bolt and Bolt is enabled. */
+/*
+ * Has irq_keep keep interrupts on the CPUs of @list, or nowhere if @list is "\n". Does nothing if
+ * the kernel has no Bolt, or Bolt is disabled.
+ */
 void vectors_keep(const char *list)
 {
 	if (access(BOLT_DIR "enabled", F_OK) || !number(BOLT_DIR "enabled"))
@@ -32,19 +35,20 @@ void vectors_keep(const char *list)
 }
 
 /*
- * Configures all interrupts for @cpu, and checks that the interrupts are on that CPU,
- * unless irq_keep keeps the interrupts on another CPU.
+ * Configures all interrupts for @cpu, and checks that all interrupts are on that CPU, or that
+ * none is if irq_keep keeps the interrupts on another CPU.
  */
 void vectors_gather(int cpu)
 {
 	char text[16];
-	long there;
+	long there, wanted;
 
 	snprintf(text, sizeof(text), "%d", cpu);
 	must_write(PARAMETERS "gather", text);
 	there = number(PARAMETERS "gathered");
-	if (there != (kept ? 0 : number(PARAMETERS "count")))
-		die("%ld interrupts are on CPU %d", there, cpu);
+	wanted = kept ? 0 : number(PARAMETERS "count");
+	if (there != wanted)
+		die("%ld interrupts are on CPU %d, not %ld", there, cpu, wanted);
 }
 
 /* Makes each interrupt arrive. */

@@ -7,7 +7,8 @@
  * Below /sys/module/ballast/parameters:
  *	charge	w: a CPU, which then adds 1 to every counter, and takes objects from
  *		every cache and gives these objects back
- *	wrong	r: how many counters do not hold the number of charges
+ *	wrong	r: how many counters do not hold the number of charges: those that "charge"
+ *		asked for, and one by each CPU that was online when the module was loaded
  */
 #include <linux/cpu.h>
 #include <linux/err.h>

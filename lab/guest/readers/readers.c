@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A write to /sys/module/readers/parameters/measure measures how many nanoseconds a thousand
- * read locks of the hotplug lock take, and a thousand walks over the online CPUs. In virtual
- * time every instruction takes the same time, by default 2 ns, so that the nanoseconds
- * count instructions. The parameters lock and walk have the results, from which the time of
- * a thousand empty calls, in the parameter nothing, is already subtracted. The module
- * builds for all kernels.
+ * pairs of cpus_read_lock() and cpus_read_unlock() take, and a thousand walks over the online
+ * CPUs. In virtual time every instruction takes the same time, by default 2 ns, so that the
+ * nanoseconds count instructions. The parameters lock and walk have the results, from which the
+ * time of a thousand empty calls, in the parameter nothing, is already subtracted. The module
+ * builds for all kernels, with and without Bolt.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>

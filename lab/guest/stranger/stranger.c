@@ -81,7 +81,7 @@ static int seen_get(char *buffer, const struct kernel_param *param)
 	return len;
 }
 
-/* Any write empties the list. */
+/* Any write empties the text. */
 static int seen_set(const char *text, const struct kernel_param *param)
 {
 	mutex_lock(&seen_lock);

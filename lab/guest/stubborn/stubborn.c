@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stubborn: makes CPUs fail where hotplug/fail cannot make them fail, several
- * times in one request. The module has two hotplug states, each with two instances, and
- * on x86 replaces the two operations of smp_ops that wake a CPU and that let a CPU go offline.
+ * Stubborn: makes CPUs fail where hotplug/fail cannot make CPUs fail, and more than once in
+ * one request. The module has two hotplug states, each with two instances, and on x86
+ * replaces the two operations of smp_ops that wake a CPU and that let a CPU go offline.
  *
  * The files below /sys/module/stubborn/parameters are masks of CPUs unless said otherwise:
  *	high_up, high_down, low_up, low_down
  *		on each of these CPUs the next startup (up) or teardown (down) of the
  *		state lab/stubborn:high or lab/stubborn:low fails, in the instance
  *		whose callback runs last; the failure takes the CPU out of the mask
- *	refuses	x86: these CPUs refuse to go, when all CPUs are stopped
+ *	refuses	x86: these CPUs refuse in the stop to go offline
  *	deaf	x86: these CPUs are not woken, but the kernel is told that the CPUs were
  *	wrong	r: how many pairs of an instance and a CPU are wrong: an instance must be
  *		set up just once on each active CPU, and on no other CPU

@@ -16,7 +16,7 @@
  *	flying	a mask of CPUs: when one of these CPUs goes, each interrupt of the CPU is
  *		sent to the CPU in the stop, right before the interrupt is moved, and so is
  *		in flight
- *	late	if set, every second of the interrupts of "flying" is sent to its old vector
+ *	late	if set, every other interrupt of "flying" is sent to its old vector
  *		later, in the third of a millisecond that follows the stop, while CPUs that
  *		go in Bolt's requests wait for such interrupts; natively such interrupts
  *		are lost
@@ -40,8 +40,9 @@
 #include <asm/irqdomain.h>
 
 /*
- * An interrupt moves when it arrives, and again only when its old vector has been
- * cleaned up, for which the CPU of that vector has a timer of one jiffy.
+ * After a change of its affinity, an interrupt moves only when it next arrives, and moves again
+ * only when its old vector has been cleaned up, for which the CPU of that vector has a timer of
+ * one jiffy. So one round of sending all interrupts may not be enough to move them.
  */
 #define ROUNDS 4
 
