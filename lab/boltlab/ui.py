@@ -107,7 +107,7 @@ def say(text: str) -> None:
 
 
 def prose(text: str) -> None:
-    """Print a sentence on stdout, broken between words where the terminal ends."""
+    """Print a sentence on stdout, on a terminal broken between words where the line is full."""
     console.print(text, markup=False, soft_wrap=not console.is_terminal)
 
 
@@ -122,7 +122,7 @@ def error(text: str) -> None:
 
 
 def clock(seconds: float) -> str:
-    """Return ``seconds`` as m:ss or h:mm:ss."""
+    """Return ``seconds`` as m:ss, and from one hour on as h:mm:ss."""
     whole = max(0, round(seconds))
     hours, rest = divmod(whole, 3600)
     minutes, secs = divmod(rest, 60)

@@ -25,13 +25,13 @@ class Version:
     hooks: Path  # directory of the hook patches
     tested: tuple[str, ...]  # releases that were tested, as in "6.12.117"
     architectures: tuple[str, ...]
-    suite: str = ""  # the suite of Debian that has the package
+    suite: str = ""  # the first suite of Debian that has the package
     # Symbols of configurations -> their names in this series; "" if the series has no such symbol.
     symbols: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tarball(self) -> Path:
-        """Path of the tarball that Debian's source package has, installed or not."""
+        """Path of the tarball that Debian's source package has, whether it is installed or not."""
         return DEBIAN_SOURCES / f"{self.package}.tar.xz"
 
     def translated(self, fragment: str) -> str:

@@ -3,7 +3,7 @@
  * A plugin of QEMU's emulator: counts, block by block, the instructions from when
  * a CPU reaches the address FROM until the address TO is reached. With cpus=boot
  * only instructions of the CPU that has reached FROM count, and only that CPU ends
- * the count; with cpus=all instructions of all CPUs count.
+ * the count; with cpus=all instructions of all CPUs count, and any CPU ends the count.
  *
  * The emulator runs CPUs in turn, so the plugin tells CPUs apart by the register
  * that holds the base of their per-CPU data, as bystanders.c explains; with a QEMU

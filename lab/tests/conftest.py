@@ -48,9 +48,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
-    """Workers share the tests of guest/; all tests of any other folder run in one worker.
+    """Workers divide the tests of guest/ among themselves; every other folder has one worker.
 
-    The tests of such a folder share fixtures, which otherwise each worker would have to make.
+    The tests of every other folder share fixtures, which several workers would each have to make.
     """
 
     def _split_scope(self, nodeid: str) -> str:

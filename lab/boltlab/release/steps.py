@@ -68,7 +68,7 @@ def load(file: Path = TABLE) -> dict[str, Step]:
 
 
 def lacking(version: Version, least: int) -> list[str]:
-    """Return each configuration with each architecture on which torture of it has to go on.
+    """Return the pairs of configuration and architecture on which torture has to go on.
 
     Such a pair has not reached its goal, or has survived fewer than ``least`` requests with Bolt's
     present code. Configurations that kernels of ``version`` cannot have do not count.

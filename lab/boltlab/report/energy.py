@@ -19,7 +19,7 @@ NAME = "energy-break-even"
 FOLDER = paths.REPO / "tools/cpubolt/energy"
 # A panel has a file in FOLDER with the powers of a machine (the model), and files there with the
 # times of requests. Each file of times maps to the lines to draw: index of the line's value in a
-# point of cpubolt's curve, which begins with the time -> name of the line.
+# point of cpubolt's curve (index 0 is the time) -> name of the line.
 WARM, COLD = {1: "native", 2: "Bolt, parked warm"}, {2: "Bolt, parked cold"}
 PANELS = (
     ("exynos5410", {"arm64-4": WARM, "arm64-4-cold": COLD}),

@@ -245,7 +245,7 @@ def figure(canvas: Canvas, caption: str, salt: str) -> Figure:
     """Return ``canvas`` as a picture.
 
     Pictures that differ in ``caption`` or ``salt`` have different ids of markers and clip paths, so
-    that an HTML page may have several of these pictures.
+    that one HTML page can show several of these pictures.
     """
     svg, png = io.StringIO(), io.BytesIO()
     # matplotlib makes these ids from the hashsalt. Without one, the ids would differ each time.

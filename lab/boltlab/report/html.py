@@ -27,7 +27,7 @@ dd { margin: 0; }
 class Section:
     """A part of a page: title, note, table, the meaning of its rows, and pictures.
 
-    ``legend`` has pairs of a row's name and its meaning, ``pictures`` pairs of caption and SVG text.
+    ``legend`` has pairs of a row's name and its meaning, ``pictures`` of a caption and SVG text.
     """
 
     title: str

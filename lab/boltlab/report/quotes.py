@@ -9,7 +9,7 @@ A quote names a file in results/: ``x86_64-strict`` is the newest file of that n
 - a single number in a sentence is followed by a mark, as in
   ``159x<!-- figure: FILE#CASE PART -->``, in which PART is a variant or, for a ratio, two variants:
   ``x86_64-strict#offline1 native/bolt``. CASE may also be ``offline_bulk 31 of 32``; in results
-  of boot-bench it is ``64/16`` (CPUs/nodes). As CASE PART, ``offline each`` stands for the
+  of boot-bench CASE is ``64/16`` (CPUs/nodes). As CASE PART, ``offline each`` stands for the
   microseconds of each further CPU of a request, and ``offline start`` for the microseconds of a
   request for no CPU, by the line fitted to Bolt's requests for several CPUs (likewise ``online``).
   In results of bystanders, the CASE ``1 of 4`` is the longest time that a bystander's task could

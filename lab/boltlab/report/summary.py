@@ -140,7 +140,7 @@ def rows(results: Results, *, ranges: bool) -> tuple[list[str], list[list[str]]]
     """Return header and cells of the table of ``results``: medians in ms, and ratios of them.
 
     With ``ranges`` the least and the greatest sample stand beside each median. Below a case that
-    growth() has, another row says how much longer the case takes than the case compared with.
+    growth() compares with another measured case, a row says how much longer the first case takes.
     """
     return _table(results, results.latencies, ranges)
 

@@ -36,8 +36,8 @@ _END = re.compile(r"torture:.*End of test: (\w+)")
 class Config:
     """A configuration on which scenarios run: a row of configs.toml, which explains the fields.
 
-    A row sets the SIZES of ``machine``. The scenario sets the devices, and also the memory if the
-    row does not.
+    A row may set SIZES of ``machine``. SIZES that a row does not set have Machine's defaults,
+    except the memory, which the scenario then sets. The scenario always sets the devices.
     """
 
     name: str
@@ -72,9 +72,9 @@ class Story:
     busybox runs. Each entry of ``variants`` in the table makes one scenario, in which the commands
     of the entry, divided by semicolons, replace the command ``{variant}``. ``pauses``: the host
     stops single CPUs now and then, for which each CPU must have a thread of QEMU of its own. ``on``
-    lists the only configurations on which the scenario runs, ``not_on`` configurations on which the
-    scenario does not run. ``needs``: settings of the kernel's configuration without which the
-    scenario is skipped. ``seconds``: see SECONDS.
+    lists, unless it is empty, the only configurations on which the scenario runs, ``not_on``
+    configurations on which the scenario does not run. ``needs``: settings of the kernel's
+    configuration without which the scenario is skipped. ``seconds``: see SECONDS.
     ``ignored``: see Config.
     """
 
@@ -134,7 +134,7 @@ class Case:
 
     @property
     def machine(self) -> Machine:
-        """Return the scenario's machine with ``accel`` and the configuration's SIZES."""
+        """Return the scenario's machine with ``accel`` and the SIZES that the configuration has."""
         sizes = {key: getattr(self.config.machine, key) for key in SIZES}
         given = {key: size for key, size in sizes.items() if size}
         return replace(self.story.scenario.machine, accel=self.accel, **given)
@@ -256,7 +256,7 @@ def complaint(case: Case, counts: Counts, said: Sequence[str]) -> str:
 
 
 def native(story: str) -> bool:
-    """Tell whether the scenario called ``story`` runs with Bolt disabled, as the name says."""
+    """Tell whether the scenario ``story`` runs with Bolt disabled: its name has "native" then."""
     return "native" in story.split("-")
 
 
@@ -272,7 +272,10 @@ def meets(kernel: Kernel, needs: Sequence[str]) -> bool:
 
 
 def last_moment(folder: Path) -> float:
-    """Return the guest's time, in seconds, at which its kernel wrote its last line."""
+    """Return the guest's time, in seconds, at which its kernel wrote its last line.
+
+    Returns 0 if there is no such line.
+    """
     last = 0.0
     for name in ("console.log", "dmesg.log"):
         path = folder / name
@@ -283,7 +286,10 @@ def last_moment(folder: Path) -> float:
 
 
 def _scripts(arch: Arch, kernel: Kernel, wanted: Sequence[str]) -> dict[str, guestimage.Node]:
-    """Return scripts of the kernel's source, and busybox, as nodes of the initramfs."""
+    """Return the scripts ``wanted`` of the kernel's source as nodes of the initramfs.
+
+    If there are any, the result also has busybox, which runs the scripts.
+    """
     if not wanted:
         return {}
     with tree_of(kernel):
@@ -298,7 +304,7 @@ def _scripts(arch: Arch, kernel: Kernel, wanted: Sequence[str]) -> dict[str, gue
 
 @functools.cache
 def configs() -> Mapping[str, Config]:
-    """Return all rows of configs.toml by name; raise BoltError naming what is wrong in a row."""
+    """Return all rows of configs.toml by name; raise BoltError if a row has an unknown key."""
     rows = tomllib.loads((FOLDER / "configs.toml").read_text(encoding="utf-8"))
     known = {entry.name for entry in fields(Config)} - {"name", "machine"} | {*SIZES}
     found = {}
@@ -312,7 +318,7 @@ def configs() -> Mapping[str, Config]:
 
 @functools.cache
 def stories() -> Mapping[str, Story]:
-    """Return torture's scenarios by name, one for each variant; raise BoltError for a bad file."""
+    """Return torture's scenarios by name, each variant as one; raise BoltError as parse() does."""
     found: dict[str, Story] = {}
     for path in sorted((FOLDER / "scenarios").glob("*.toml")):
         for story in parse(path.stem, tomllib.loads(path.read_text(encoding="utf-8"))):

@@ -54,7 +54,7 @@ class Bug:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a check of a planted bug; ``by`` is the check's complaint, or "".
+    """The result of a check of a planted bug; ``by`` is the check's complaint, "" if none.
 
     ``kernel`` has the first digits of the fingerprint of Bolt's code without the bug, or is "" in a
     verdict of an older lab.
@@ -127,7 +127,7 @@ def kernel(bug: Bug | None, arch: Arch, where: Source, jobs: int) -> Kernel:
 
 
 def check(bug: Bug, arch: str, built: Kernel) -> str:
-    """Return the complaint of the check of ``bug`` about the kernel ``built``, or "".
+    """Return what the check of ``bug`` complains of on the kernel ``built``, or "" if nothing.
 
     Raises BoltError if the guest cannot be run, which is no complaint.
     """

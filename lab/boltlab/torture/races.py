@@ -39,7 +39,8 @@ class Functions:
     def on_path(self, report: Report) -> bool:
         """Tell whether a stack of ``report``, or its title, has a function of ``paths``.
 
-        In a stack, only functions before the first function of ``arrived`` count.
+        A stack begins with the function of the access. From the first function of ``arrived`` on,
+        the functions of a stack do not count.
         """
         names = [
             name
@@ -71,7 +72,7 @@ class Plan:
         return replace(matrix.configs()[self.config], ignored=("^BUG: KCSAN: ",))
 
     def stories(self) -> dict[str, Story]:
-        """Return the scenarios with and without Bolt by name."""
+        """Return, by name, both scenarios, without and with Bolt, of each of ``scenarios``."""
         known = matrix.stories()
         return {name: known[name] for each in self.scenarios for name in sides(each)}
 
@@ -84,16 +85,16 @@ class Plan:
         requests: int | None,
         source: str = "",
     ) -> Case:
-        """Return the run of ``story``, with ``requests`` or as many requests as the plan says.
+        """Return the run of ``story`` with so many ``requests``.
 
-        ``source``: see Case.
+        If ``requests`` is None, the plan says how many for ``accel``. ``source``: see Case.
         """
         wanted = requests or self.requests[accel]
         return Case(arch, self.setting(), story, accel, seed, wanted, OPTION, self.timeout, source)
 
 
 def sides(scenario: str) -> tuple[str, str]:
-    """Return the names of ``scenario`` without Bolt and with Bolt."""
+    """Return the names of the two scenarios of ``scenario``: without Bolt, and with Bolt."""
     native, bolt = (f"{scenario}-{side}" for side in SIDES)
     return native, bolt
 

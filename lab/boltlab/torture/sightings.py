@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Keeps the races that all runs of ``bolt torture --races`` have seen in one JSON file.
+"""Keeps in one JSON file the races that the runs of ``bolt torture --races`` have seen.
 
-Races seen without Bolt count in all later runs. Otherwise a rare race of the kernel itself would
-count as a race of Bolt's if only the runs with Bolt of one call happened to show the race.
+A race that a run without Bolt has shown is not taken to be due to Bolt in any later call for the
+same architecture either, unless one of the two functions is Bolt's. Otherwise a rare race of the
+kernel itself would count as a race of Bolt's if, of the runs of one call, only runs with Bolt
+happened to show the race.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -35,10 +37,10 @@ class Span:
 
 @dataclass
 class Sighting:
-    """One pair of functions on one architecture.
+    """One pair of functions that race, on one architecture.
 
-    ``native`` and ``bolt`` say how often the pair was reported without and with Bolt, ``paths`` in
-    how many of these reports a stack or the title has a hotplug path. ``stacks``, ``repeat`` and
+    ``native`` and ``bolt`` say how often the pair was reported without and with Bolt, ``paths`` how
+    many of these reports are of a hotplug path: see Functions.on_path(). ``stacks``, ``repeat`` and
     ``kernel`` are of the last report that may be due to Bolt: the stacks' heads, the line that
     repeats the run, and the first digits of the fingerprint of Bolt's code.
     """
@@ -128,10 +130,12 @@ class Ledger:
     def open(
         self, arch: str, functions: Functions, known: Collection[Pair], kernel: str
     ) -> list[Sighting]:
-        """Return races due to Bolt, not ``known``, that ``kernel`` was last to show on ``arch``.
+        """Return the races on ``arch`` that are due to Bolt, and whose pair is not ``known``.
 
-        A race is due to Bolt if its pair has a function of Bolt's, or if a stack or the title has a
-        hotplug path and the pair was never reported without Bolt.
+        A race is due to Bolt if its pair has a function of Bolt's, or if a report with Bolt is of a
+        hotplug path and the pair was never reported without Bolt. Only
+        races count whose last report that may be due to Bolt, see add(), is of the code of Bolt
+        that has the fingerprint ``kernel``.
         """
         return [
             seen

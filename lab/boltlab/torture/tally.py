@@ -16,7 +16,10 @@ KEEP_FAILURES = 20  # how many failures of a cell are kept, the newest ones
 
 @dataclass
 class Failure:
-    """A run that failed: the day, the reason, and the command that repeats the run."""
+    """A run that failed: the day, the reason, the command that repeats the run, and the kernel.
+
+    ``kernel`` has the first digits of the fingerprint of Bolt's code in the run.
+    """
 
     date: str
     why: str
@@ -31,8 +34,8 @@ class Cell:
     ``failed`` is how many of the runs have failed; ``failures`` has only the newest of these runs.
     ``kernel`` has the first digits of the fingerprint of Bolt's code in the last run, and
     ``present`` is how many of the attempted requests were made after the fingerprint had last
-    changed. A file without ``failed`` or ``kernel`` has been written by an older lab: the entries
-    of ``failures`` are counted instead, and no request counts as made by the present kernel.
+    changed. A file that an older lab has written may lack ``failed``, for which the number of
+    ``failures`` then stands, or ``kernel`` and ``present``, so that ``present`` begins at 0.
     """
 
     config: str
@@ -108,8 +111,8 @@ class Book:
     def survived(self, config: str, arch: str, kernel: str = "") -> int:
         """Return how many requests, in runs that did not fail, were done or refused with Bolt.
 
-        Requests of native scenarios do not count. If ``kernel`` is given, only requests on the
-        kernel with this fingerprint count.
+        Requests of native scenarios do not count. If ``kernel`` is given, only requests on kernels
+        whose code of Bolt has this fingerprint count.
         """
         cells = [cell for cell in self.of(config, arch) if not matrix.native(cell.scenario)]
         if kernel:
@@ -119,8 +122,8 @@ class Book:
     def lacks(self, config: Config, arch: str, kernel: str, least: int) -> bool:
         """Tell whether ``config`` on ``arch`` has not reached its goal.
 
-        The goal counts as reached only if the kernel with the fingerprint ``kernel`` has survived
-        at least ``least`` requests.
+        The goal counts as reached only if kernels whose code of Bolt has the fingerprint ``kernel``
+        have survived at least ``least`` requests.
         """
         present = self.survived(config.name, arch, kernel)
         return self.survived(config.name, arch) < config.goal or present < least

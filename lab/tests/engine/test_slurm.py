@@ -118,7 +118,7 @@ def test_an_element_is_killed(
 def test_torture_with_a_run_that_is_killed(
     fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a busy host two runs of one seed differ (docs/torture.md), so counts are not compared."""
+    """On a busy host two runs of a seed may differ (docs/torture.md): counts are not compared."""
     ledger, serial = tmp_path / "merged.json", tmp_path / "serial.json"
     words = f"torture --arch {HOST} --config production --scenario quiet,native --accel icount"
     folders, write = [], elements.write
@@ -152,7 +152,7 @@ def test_torture_with_a_run_that_is_killed(
 
 
 def test_boots(fleet: Path, tmp_path: Path) -> None:
-    """Boots in virtual time take the same time on a cluster and without one."""
+    """Boots in virtual time take equally long, to within 2 %, on a cluster and without one."""
     words = f"boot-bench --arch {HOST} --cpus 2,4 --nodes 1 --variants native,all --no-trace"
     merged, serial = tmp_path / "merged.json", tmp_path / "serial.json"
     more = f"--engine slurm --at-once 2 --json {merged}"

@@ -29,7 +29,7 @@ def untried(guest: qemu.Guest) -> qemu.Guest:
 @pytest.mark.parametrize("arch", ARCHES)
 @pytest.mark.parametrize(("order", "way"), [("parallel", "at once"), ("tree", "in a tree")])
 def test_all_cpus_come_together(kernel: Kernels, arch: str, order: str, way: str) -> None:
-    """In virtual time no group of CPUs comes slower than its CPUs would one by one."""
+    """In virtual time the kernel's trial (see untried()) finds no group of CPUs too slow."""
     wanted = scenario.load(f"boot-{order}")
     # On x86_64 the guest has 4 CPUs, not 8, to save time. The trial is off there, because in the
     # trial CPUs 1 to 3 would come alone, which leaves no CPU for a group.
@@ -54,7 +54,7 @@ def test_a_cpu_comes_although_its_hotplug_thread_has_failed(kernel: Kernels, ord
 
 
 def booted(kernel: Kernels, accel: str, append: str) -> qemu.GuestResult:
-    """Boot 16 CPUs in a tree on arm64, and run KUnit's tests of each CPU's state after the boot."""
+    """Boot 16 CPUs in a tree on arm64; KUnit then tests that each CPU is as after a native boot."""
     target = ARCHES["arm64"]
     wanted = scenario.load("boot-tree")
     commands = ("kunit", "expect /sys/devices/system/cpu/online 0-15")
@@ -65,7 +65,10 @@ def booted(kernel: Kernels, accel: str, append: str) -> qemu.GuestResult:
 
 
 def test_the_rest_comes_one_by_one_after_a_slow_group(kernel: Kernels) -> None:
-    """With a trial limit of 0 the first group, of two CPUs, is too slow; all CPUs still come."""
+    """With a trial limit of 0 the first group, of two CPUs, is too slow; all CPUs still come.
+
+    With a limit of 1000 per cent no group is too slow.
+    """
     assert says(
         booted(kernel, "icount", "bolt.trial_limit=1000"), "bolt: up to 6 CPUs came in a tree"
     )
@@ -75,7 +78,7 @@ def test_the_rest_comes_one_by_one_after_a_slow_group(kernel: Kernels) -> None:
 
 @pytest.mark.nightly
 def test_the_rest_comes_one_by_one_where_cores_are_few(kernel: Kernels) -> None:
-    """On a host with fewer cores than guest CPUs, a group is slow in at least one of five boots."""
+    """On hosts with fewer cores than guest CPUs, a group is too slow in at least one of 5 boots."""
     assert says(booted(kernel, "mttcg", "bolt.trial=off"), "bolt: up to 15 CPUs came in a tree")
     for _ in range(5):
         if says(booted(kernel, "mttcg", ""), "all further CPUs come one by one"):
@@ -129,7 +132,7 @@ def test_the_boot_cpu_has_less_to_do_in_a_tree(kernel: Kernels, arch: str) -> No
 
 @pytest.mark.parametrize("arch", ARCHES)
 def test_a_few_of_many_boots(kernel: Kernels, arch: str) -> None:
-    """A small part of boot-bench --soak, with at least one boot in each accelerator."""
+    """A small part of boot-bench --soak, with at least one boot on each accelerator."""
     target = ARCHES[arch]
     drawn = bootsoak.draw(target, target.default_setting, {"bolt": kernel(arch, "bolt")}, 40)
     small = [job for job in drawn if job.cpus <= 5][:6]

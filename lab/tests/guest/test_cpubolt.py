@@ -33,7 +33,7 @@ def output(done: GuestResult) -> list[str]:
 
 
 def test_requests(kernel: Kernels, arch: str) -> None:
-    """The scenario compares the CPUs that are online; this test checks what cpubolt prints."""
+    """The scenario checks which CPUs are online; this test checks what cpubolt prints."""
     lines = output(play(kernel, arch, "cpubolt"))
     text = "\n".join(lines)
     assert len(re.findall(r"^CPUs 2-3 are offline, \d+\.\d\d ms$", text, re.M)) >= 2

@@ -30,7 +30,10 @@ PLAN = re.compile(r"# Totals: pass:(\d+) fail:(\d+) .*skip:(\d+)")
 def play(
     kernel: Kernels, arch: str, name: str, flavour: str | None = None, **changes: Any
 ) -> GuestResult:
-    """Run the scenario ``name`` on ``arch``, with ``changes`` of its keys."""
+    """Run the scenario ``name`` on ``arch``, with ``changes`` of its keys.
+
+    The kernel is ``flavour``, or, if ``flavour`` is None, the scenario's own.
+    """
     wanted = scenario.load(name).changed(**changes)
     if flavour:
         wanted = replace(wanted, kernel=flavour)
@@ -78,15 +81,16 @@ COMMON = {
     "bolt_warm",
 }
 SUITES = {"x86_64": {"bolt_tsc"}, "arm64": set[str]()}
-# The suites that run on one series only: Linux 7.3 checks the levels of the topology itself.
+# The suites that run on one series only. bolt_topology tests the fast check of the levels of
+# scheduler domains that Bolt gives to 6.12; Linux 7.3 has a fast check of its own.
 OF_SERIES = {"6.12": {"bolt_topology"}, "7.3": set[str]()}
 
 # How many tests of a selftest, or of all KUnit suites, are skipped. arm64 has no device nodes of
-# CPUs, no machine check and no SMT control, and no test can keep an arm64 CPU from being woken.
-# Tests of SMT, of suspend, of CPUs isolated at boot, and of CPUs that are ejected or not present
-# need other guests. With tsc=reliable the kernel does not test the TSC at boot, and most guests
-# have one CPU package: see test_kunit_tsc. An arm64 guest has one memory zone, and a test of
-# settling needs two.
+# CPUs, no machine check and, with 6.12, no SMT control, and no test can keep an arm64 CPU from
+# being woken. Tests of SMT, of suspend, of CPUs isolated at boot, and of CPUs that are ejected or
+# not present need other guests. With tsc=reliable the kernel does not test the TSC at boot, and
+# most guests have one CPU package: see test_kunit_tsc. An arm64 guest has one memory zone, and a
+# test of settling needs two.
 SKIPPED = {
     ("arm64", "nodes"): 1,
     ("arm64", "hardware"): 1,
@@ -122,8 +126,8 @@ SKIPPED_OF_SERIES = {
 def kunit(done: GuestResult) -> tuple[set[str], list[tuple[int, ...]]]:
     """Return the names of Bolt's suites that passed, and how many tests passed, failed, skipped.
 
-    The numbers are there for each suite, except for a suite of one test: KUnit prints no totals of
-    such a suite.
+    The numbers are there for each suite, also for suites that are not Bolt's, except for a suite of
+    one test: KUnit prints no totals of such a suite.
     """
     rows = [row for row in done.records if "kunit" in row]
     totals = [PLAN.match(row["line"]) for row in rows]
@@ -158,7 +162,7 @@ def test_kunit_parallel(kernel: Kernels, arch: str) -> None:
 
 
 def test_kunit_on_one_cpu(kernel: Kernels, arch: str) -> None:
-    """Tests that need a second CPU are skipped; the scenario checks that settings are as before."""
+    """All tests of three suites are skipped; the scenario checks that settings are as before."""
     _, counted = kunit(play(kernel, arch, "kunit-one-cpu"))
     assert len(counted) == 3
     assert all((passed, failed) == (0, 0) for passed, failed, _ in counted)
@@ -179,7 +183,10 @@ def test_kunit_domains(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.nightly
 def test_kunit_domains_with_core_scheduling(kernel: Kernels, arch: str) -> None:
-    """The kernel with KASAN has core scheduling and energy models."""
+    """The kernel with KASAN has core scheduling and energy models, which must not be in use.
+
+    While either is in use, Bolt cannot defer a rebuild of domains, and the tests are skipped.
+    """
     assert domains_are_right(play(kernel, arch, "kunit-domains", "kasan", timeout=3600))
 
 
@@ -231,8 +238,9 @@ def test_callers_in_all_rounds(kernel: Kernels, arch: str) -> None:
 def test_thousand_verdicts_of_deadline(kernel: Kernels, arch: str) -> None:
     """The kernel refuses just those offline requests that the rule in deadline_model.c refuses.
 
-    Between the 1000 requests, sysctls are read, cpusets are written, and batches are undone. The
-    kernel "torture" has CONFIG_SCHED_DEBUG, so that the parameters of deadline servers change, too.
+    In some of the 1000 requests a callback fails, so that the request is undone. Between the
+    requests sysctls are read and written, and cpusets are written. The kernel "torture" shows
+    deadline servers in debugfs, so that the test changes the runtimes of these servers, too.
     """
     done = play(
         kernel, arch, "selftest-deadline-model", "torture", append="BOLT_CASES=1000", timeout=7200
@@ -260,7 +268,7 @@ def test_caches_of_intel(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.plays("selftest-features")
 def test_features_of_cpus_that_differ(kernel: Kernels, arch: str) -> None:
-    """The CPUs come in one request: the machine loses only the features that a CPU lacks."""
+    """CPUs come in one request: the machine loses exactly the features that any of them lacks."""
     name = "selftest-features"
     found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
     assert [each.groups() for each in found if each] == [("1", "0", "0")]
@@ -268,7 +276,7 @@ def test_features_of_cpus_that_differ(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.plays("selftest-veto-smt")
 def test_refusals_with_siblings(kernel: Kernels, arch: str) -> None:
-    """Runs on x86, where SMT can be switched off.
+    """Runs on x86, where SMT can be switched off on every series.
 
     The test that the last housekeeping CPU is refused is skipped: that CPU is CPU 0 in this guest,
     and CPU 0 can never go offline.
@@ -280,7 +288,7 @@ def test_refusals_with_siblings(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.plays("selftest-bulk-smt")
 def test_bulk_with_siblings(kernel: Kernels, arch: str) -> None:
-    """Runs on x86, where SMT can be switched off, and where an ejected CPU stays possible."""
+    """Runs on x86: there SMT can be switched off on every series, and CPUs can be ejected."""
     name = "selftest-bulk-smt"
     found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
     assert [each.groups()[1:] for each in found if each] == [("0", "0")]
@@ -301,7 +309,10 @@ def test_interrupts_in_flight(
 
 @pytest.mark.parametrize("name", ["boot-on", "boot-off"])
 def test_command_line(kernel: Kernels, arch: str, name: str) -> None:
-    """The scenario checks that bolt=on, but no bad value, enables Bolt, and then times requests."""
+    """boot-on checks that bolt=on enables Bolt, boot-off that a bad value of bolt= does not.
+
+    Both scenarios then time a pair of requests.
+    """
     assert set(play(kernel, arch, name).samples()) == {"offline1", "online1"}
 
 
@@ -333,9 +344,9 @@ def test_last_cpu_of_a_node(kernel: Kernels, arch: str) -> None:
 
 
 def test_nodes_come_and_go_in_a_batch(kernel: Kernels, arch: str) -> None:
-    """Requests bring whole nodes and parts of nodes.
+    """Requests take and bring whole nodes and parts of nodes.
 
-    Until the first CPU of a node comes, the scheduler has no masks of the node.
+    The scheduler has no masks of a node without CPUs, and makes the masks when a first CPU comes.
     """
     play(kernel, arch, "numa-batch")
 
@@ -343,7 +354,7 @@ def test_nodes_come_and_go_in_a_batch(kernel: Kernels, arch: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("scenario", ["selftest-places", "selftest-invisible-domains"])
 def test_scheduler_domains_in_schedstat(kernel: Kernels, arch: str, scenario: str) -> None:
-    """A failed request for whole nodes, and a parked CPU, change no domain in /proc/schedstat."""
+    """Neither a failed request nor the parking of a CPU changes a domain in /proc/schedstat."""
     found = [PLAN.match(line) for line in output(play(kernel, arch, scenario, "debug"))]
     totals = [tuple(map(int, each.groups())) for each in found if each]
     assert len(totals) == 1
@@ -354,9 +365,10 @@ def test_scheduler_domains_in_schedstat(kernel: Kernels, arch: str, scenario: st
 
 @pytest.mark.nightly
 def test_batches_beside_a_check_of_calls(kernel: Kernels, arch: str) -> None:
-    """CPUs that die together do not wait for function calls, with csdlock_debug=1 (Linux 7.3).
+    """With csdlock_debug=1, CPUs that die together do not wait for earlier function calls.
 
-    No CPU answers a function call while the machine is stopped, so the wait would never end.
+    No CPU answers a function call while the machine is stopped. So the wait, which Linux 7.3 has
+    without Bolt's patches, would never end.
     """
     found = [PLAN.match(line) for line in output(play(kernel, arch, "csd", "debug"))]
     ((passed, failed, _),) = [tuple(map(int, each.groups())) for each in found if each]
@@ -366,14 +378,15 @@ def test_batches_beside_a_check_of_calls(kernel: Kernels, arch: str) -> None:
 
 @pytest.mark.nightly
 def test_lockdep_knows_what_hotplug_waits_for(kernel: Kernels, arch: str) -> None:
-    """After two offline requests, lockdep knows bolt_serial_sem, and kernfs_gate of directories."""
+    """After two offline requests, lockdep knows dependencies of bolt_serial_sem and kernfs_gate."""
     play(kernel, arch, "lockdep", "debug")
 
 
 def gains(kernel: Kernels, arch: str, setting: str, plan: Plan) -> tuple[int, list[str]]:
     """Measure ``plan``; return how many of its cases results/ has, and which have become slower.
 
-    A slower case takes more than ``boltlab.bench.guard.MOST`` times the median in results/.
+    A case has become slower if its median with Bolt is more than ``boltlab.bench.guard.MOST`` times
+    that in results/.
     """
     target = ARCHES[arch]
     kernels = {flavour: kernel(arch, flavour) for flavour in flavours(target, plan)}

@@ -120,7 +120,10 @@ def test_who_needs_native_offline(kernel: Kernels, arch: str, name: str) -> None
 @pytest.mark.plays("lost-suspend")
 @pytest.mark.nightly
 def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
-    """Runs also the tests of selftest-lost that need suspend; arm64 guests have no deep suspend."""
+    """Runs on x86, as arm64 guests have no deep suspend.
+
+    The guest runs selftest-lost with the tests that need suspend.
+    """
     lines = output(play(kernel, arch, "lost-suspend", timeout=LONG))
     done = [line for line in lines if line.startswith("ok ") and "SKIP" not in line]
     assert not [line for line in lines if line.startswith("not ok ")]
@@ -132,7 +135,7 @@ def test_an_undo_that_fails_in_suspend(kernel: Kernels, arch: str) -> None:
 @pytest.mark.plays("deadline-suspend")
 @pytest.mark.nightly
 def test_suspend_beside_a_partition(kernel: Kernels, arch: str) -> None:
-    """Deep suspend (x86) takes the CPUs of a partition with a deadline task, also natively."""
+    """Deep suspend (x86) takes the CPUs of a partition with a deadline task, natively too."""
     lines = output(play(kernel, arch, "deadline-suspend", timeout=LONG))
     done = [line for line in lines if line.startswith("ok ")]
     assert len(done) == 2 and not [line for line in lines if "SKIP" in line]
@@ -157,8 +160,9 @@ def test_settled_before_kexec_locks(kernel: Kernels, arch: str, name: str) -> No
     """kexec settles parked CPUs before it takes its lock, which settling needs as well.
 
     Under that lock a settled CPU is removed from the headers of the crash kernel; on arm64 these
-    headers name all possible CPUs. When the lock is busy, the kernel prints a message, which
-    neither the kernel with Bolt nor the kernel without Bolt may print here.
+    headers name all possible CPUs, and so the test is for x86. When the lock is busy, the
+    kernel prints a message, which neither the kernel with Bolt nor the kernel without Bolt may
+    print here.
     """
     done = play(kernel, arch, name)
     said = (done.folder / "console.log").read_text(encoding="utf-8", errors="replace")
@@ -292,7 +296,8 @@ def test_what_other_ways_to_pause_a_cpu_take(
         name: {way: row.times[name].median for way, row in rows.items() if name in row.times}
         for name in alternatives.TIMES
     }
-    # Natively a CPU waits for more than one grace period before it is offline.
+    # Natively a CPU waits for more than one grace period before it is offline; a partition waits
+    # for one at most.
     limit = middle["in"]["native"] / (1 if waits else 5) * SLOWER.get((series, arch), 1)
     for way in ("warm", "cold"):
         assert middle["in"][way] < middle["in"]["isolated"] < limit, way

@@ -2,7 +2,8 @@
 """A service under load while CPUs go and come, in virtual time.
 
 A run fails by itself when the guest's kernel prints a splat, or when the service loses a request
-of a client. In tests/userland/test_vm_demo.py the host adds and removes CPUs.
+of a client. Here the guest itself takes and brings CPUs; in tests/userland/test_vm_demo.py the host
+adds and removes CPUs.
 """
 
 from statistics import median

@@ -25,8 +25,9 @@ from boltlab.kernel.hookcheck import State
 from boltlab.kernel.source import Source
 from boltlab.torture import planted
 
-# Series of kernels -> how many hooked files may name Bolt. 7.3 has a driver of GICv5, more of its
-# cpusets in cpuset-v1.c, and reads scheduler domains or deadline bandwidth in two more files.
+# Series of kernels -> how many hooked files may name Bolt. 7.3 has a driver of GICv5, has more of
+# the code of cpusets in cpuset-v1.c, and reads scheduler domains or deadline bandwidth in two more
+# files.
 MOST_FILES = {"6.12": 66, "7.3": 70}
 
 
@@ -108,7 +109,10 @@ def test_hooks_of_another_series(series_name: str, tmp_path: Path) -> None:
 
 
 def refreshed(kernel: Source, copies: Path) -> list[str]:
-    """Refresh copies of the hooks for ``kernel``; return the names of the hooks that change."""
+    """Refresh copies of the hooks for ``kernel``; return the names of the hooks that change.
+
+    Line numbers count only if ``kernel`` has the release for which the hooks were made.
+    """
     copies.mkdir()
     series = hooks.load(kernel.version.hooks)
     for hook in series:
@@ -120,14 +124,14 @@ def refreshed(kernel: Source, copies: Path) -> list[str]:
 
 
 def unplaced(patch: Path) -> str:
-    """Return the text of ``patch`` without what depends on the files' other contents."""
+    """Return the text of ``patch`` without line numbers and without the hashes of the files."""
     text = patch.read_text(encoding="utf-8")
     text = re.sub(r"^@@ -\d+(,\d+)? \+\d+(,\d+)? @@", r"@@ \1 \2 @@", text, flags=re.M)
     return re.sub(r"^index [0-9a-f]+\.\.[0-9a-f]+", "index", text, flags=re.M)
 
 
 def test_hooks_are_checked_in_a_minute(kernel_source: Source) -> None:
-    """All hooks apply to the kernel that the hooks were made for, and none has the state "look"."""
+    """All hooks apply to the source under test, and none has the state "look"."""
     where = (kernel_source.path, kernel_source.release)
     series = hooks.load(kernel_source.version.hooks)
     start = time.monotonic()

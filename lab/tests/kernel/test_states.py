@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Bolt's policy has each hotplug state that x86_64 and arm64 can have, as fit or as unfit."""
+"""Bolt's policy lists each hotplug state that a kernel of x86_64 or arm64 can register."""
 
 import re
 from pathlib import Path
@@ -112,7 +112,7 @@ def test_unfit_states_are_documented(named: list[states.Named]) -> None:
 
 
 def test_a_new_state_is_found(tmp_path: Path) -> None:
-    """A registered state is found however its name is written; an unreadable name is an error."""
+    """A state's name may be a string, a macro or a parameter; a name without string is an error."""
     folder = tmp_path / "drivers"
     folder.mkdir()
     file = folder / "new.c"

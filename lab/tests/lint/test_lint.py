@@ -15,7 +15,7 @@ def test_check(name: str) -> None:
 
 
 def test_the_map_of_the_lab() -> None:
-    """CONTRIBUTING.md has a row for each package, with the packages that it may import."""
+    """CONTRIBUTING.md has a row for each package, which names all that the package may import."""
     text = (paths.REPO / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)/` \| [^|]+ \| ([^|]*)\|$", text, re.M)
     told = {package: re.findall(r"`(\w+)`", words) for package, words in rows}
@@ -29,13 +29,17 @@ def test_the_map_of_the_lab() -> None:
 
 
 def test_sign_off() -> None:
-    """Checks commits that git's upstream branch, else origin/HEAD or origin/main, lacks.
+    """Checks commits that upstream lacks.
 
-    If git has none of these, checks all commits after the one that made signing off a rule.
+    Upstream is the first of @{upstream}, origin/HEAD and origin/main that git knows. If git knows
+    none of these, all commits after the one that made signing off a rule are checked.
     """
     assert lint.sign_off(paths.REPO, lint.base(paths.REPO)) == []
 
 
 def test_checkpatch_on_what_changed(kernel_source: Source) -> None:
-    """Checks changed files; kernel/test_series.py::test_checkpatch checks the exported series."""
+    """Checks hooks and kernel files that changed since upstream or, without upstream, since HEAD.
+
+    kernel/test_series.py::test_checkpatch checks the whole exported series.
+    """
     assert lint.kernel_style(paths.REPO, lint.base(paths.REPO), kernel_source.path) == []

@@ -23,7 +23,8 @@ DEBIAN = debs.NAMES[HOST.name]
 NOON = Stamp(1795348800)
 LATER = Stamp(NOON.seconds + 1)
 KERNEL = "6.12.117-lab-bolt"
-# An entry of dpkg's status file: the package of Debian that linux-image-bolt depends on.
+# An entry of dpkg's status file for hosts that lack initramfs-tools, because linux-image-bolt
+# depends on that package.
 INITRAMFS = """\
 Package: initramfs-tools
 Status: install ok installed
@@ -115,13 +116,16 @@ class Apt:
 
 @pytest.fixture(scope="session")
 def published(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a repository with packages of the stamp NOON, which no test changes."""
+    """Return a repository with packages of the stamp NOON. Tests change only its copies."""
     return publish(NOON, tools, tmp_path_factory.mktemp("published"))
 
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """Yield a new directory that every user may enter, unlike pytest's: apt's user is _apt."""
+    """Yield a new directory that every user may enter: root's apt reads files as the user _apt.
+
+    Other users may not enter pytest's directories.
+    """
     with tempfile.TemporaryDirectory(prefix="bolt-apt-") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
@@ -142,7 +146,7 @@ def apt(repository: Path, place: Path) -> Apt:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's apt changes to the user _apt")
 def test_apt_reads_what_every_user_may_read(place: Path, tools: Path) -> None:
-    """apt reads a repository as its user _apt, whatever umask the user who published had.
+    """The user _apt, as whom apt reads, can read a repository published with any umask.
 
     But every user must be allowed to enter the directories above the repository.
     """
@@ -240,7 +244,7 @@ def test_what_is_in_the_packages(tools: Path) -> None:
     assert "usr/bin/cpubolt" in command
     assert "usr/share/man/man1/cpubolt.1.gz" in command
     assert "usr/share/bash-completion/completions/cpubolt" in command
-    # Debian's zsh looks here, and not in site-functions.
+    # Debian's zsh looks here, and not in /usr/share/zsh/site-functions.
     assert "usr/share/zsh/vendor-completions/_cpubolt" in command
     daemon = contents(tools, "cpuboltd")
     assert {"usr/sbin/cpuboltd", "etc/cpubolt/cpuboltd.conf"} < set(daemon)

@@ -10,7 +10,7 @@ NOBODY = 65534
 
 
 def as_nobody(program: Path, root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run ``program`` on the tree ``root`` as the test's user, or as NOBODY if that is uid 0."""
+    """Run ``program`` on the tree ``root`` as the test's user, or as NOBODY if that is root."""
     command = ["--root", str(root), *words]
     if os.geteuid():
         return subprocess.run([program, *command], capture_output=True, text=True, check=False)

@@ -167,7 +167,7 @@ def test_json_and_parsable_output_agree(run: Run, tree: Callable[[str], Path], n
 def test_status_says_that_parked_cpus_are_shown_as_offline(
     run: Run, tree: Callable[[str], Path]
 ) -> None:
-    """A list of parked CPUs that makes no sense is treated like a list longer than a page."""
+    """If the list in bolt/parked is nonsense, status says so, and shows parked CPUs as offline."""
     root = tree("small+parked")
     assert "shown as offline" not in run("--root", root, "status").stderr
     (root / "sys/devices/system/cpu/bolt/parked").write_text("3,x\n")
@@ -341,7 +341,7 @@ def test_read_only_sysfs(binary: Path, tree: Callable[[str], Path], words: tuple
 
 
 def test_every_user_may_read_what_is_kept_in_run(run: Run, tree: Callable[[str], Path]) -> None:
-    """The umask of the user who makes the first request does not matter."""
+    """Files in /run/cpubolt have mode 0644, whatever umask the user of the first request has."""
     for name in ("offline", "online"):
         root = tree("small+bolt+offline")
         done = run("--root", root, name, "2" if name == "offline" else "3", umask=0o077)
@@ -507,7 +507,7 @@ def test_a_thread_that_is_not_the_first_is_found(run: Run, pinned: Callable[[int
 def test_a_core_of_which_a_cpu_is_kept_does_not_come(run: Run, tree: Callable[[str], Path]) -> None:
     """--cores brings whole cores: a core with an offline CPU of --keep is not picked."""
     root = tree("smt+bolt")
-    # The request fails, as files stand for the kernel; but before it, cpubolt saves the topology.
+    # In a recorded tree no CPU goes, but cpubolt saves the topology before it makes the request.
     run("--root", root, "offline", "--no-check", "4-5,20-21")
     (root / "sys/devices/system/cpu/online").write_text("0-3,6-19,22-31\n")
     words = ("--root", root, "online", "-n", "--cores", "1")

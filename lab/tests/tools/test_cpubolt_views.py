@@ -160,7 +160,7 @@ def test_the_state_that_makes_requests_slow_is_named(
 def test_another_unfit_state_is_called_unfit(
     run: Callable[..., Done], tree: Callable[..., Path]
 ) -> None:
-    """In slow_state the kernel names only the unfit state with the lowest number."""
+    """slow_state names only the lowest unfit state; cpubolt learns of others from bolt/states."""
     root = tree("small+bolt")
     states = recorded("states.txt")
     put(root / DEBUG / "stats", "slow_state slub:dead\n")
@@ -294,7 +294,7 @@ def test_irqbalance_is_explained(run: Callable[..., Done], tree: Callable[..., P
         (b"CPUS=e", True),
         (b"CPULIST=1-", False),
         (b"CPUS=0xe", False),
-        # One file for many machines may name CPUs that this machine cannot have.
+        # A configuration of irqbalance for many machines may name CPUs that this machine lacks.
         (b"CPULIST=1,2-1023", True),
         (b"CPUS=ffffffff,fffffffe", True),
         (b"CPUS=ffffffff,fffffffc", False),
@@ -648,7 +648,7 @@ def test_irqbalance_beside_a_keep_list(run: Callable[..., Done], tree: Callable[
     code, found = findings(run, root)
     assert code == 1
     assert found["interrupts"]["status"] == "todo"
-    # With the list that "cpubolt irq" advises, irqbalance leaves the other CPUs alone.
+    # If CPUs outside the keep list are banned, as "cpubolt irq" advises, nothing is to be done.
     program(root, "irqbalance", environ=b"A=1\0IRQBALANCE_BANNED_CPULIST=1-3\0")
     code, found = findings(run, root)
     assert code == 0
@@ -780,7 +780,7 @@ bolt=/sys/devices/system/cpu/bolt/enabled
 echo {before} > $bolt
 bench="/bin/cpubolt bench --batch 3 --variants {variant} -o /tmp/new.json"
 for signal in INT TERM HUP; do
-    # In the background the shell would have SIGINT ignored.
+    # With timeout, because a command that the shell starts with "&" would ignore SIGINT.
     /bin/busybox timeout -s $signal 0.5 $bench --pairs 1000 --gap 1
     echo "$signal: $?" $(/bin/busybox cat $bolt /sys/kernel/rcu_expedited \
         /sys/devices/system/cpu/online)

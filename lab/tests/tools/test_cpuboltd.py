@@ -101,7 +101,7 @@ def test_units(build: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", ["config", "trace", "control"])
 def test_fuzz_for_ten_minutes(target: str, tmp_path: Path) -> None:
-    """Each run has another seed; an input that fails is left in fuzz-input."""
+    """The seed is random; an input at which the program aborts is left in the file fuzz-input."""
     program = tools.host("sanitized") / "tests/daemon" / f"fuzz-{target}"
     seed = secrets.randbits(32)
     said = run("env", "-C", tmp_path, program, str(TEN_MINUTES), str(seed))
@@ -243,7 +243,7 @@ def test_a_trace_of_a_cluster(daemon: Path, tree: Tree, tmp_path: Path) -> None:
 
 
 def test_a_trace_that_is_finer_than_the_interval(daemon: Path, tree: Tree) -> None:
-    """All lines of an interval count, each for its time."""
+    """Lines of a trace that fall into one interval_ms all count, each for its length."""
     root = tree("smt+bolt")
     (root / "config").write_text(f"{CONFIG}[daemon]\ninterval_ms = 4000\n")
     fine = [f"{n},{6 if n % 4 == 2 else 2}" for n in range(1, 61)]
@@ -258,7 +258,7 @@ def test_a_trace_that_is_finer_than_the_interval(daemon: Path, tree: Tree) -> No
 
 
 def test_percentages_of_a_replay(daemon: Path, tree: Tree) -> None:
-    """Percentages are those of the CPUs on which the load is played: six of 32 here."""
+    """%idle in a trace is a share of the CPUs on which the load is played: here six of 32."""
     root = tree("smt+isolated")
     (root / "config").write_text(f"{CONFIG}[daemon]\ndeny = 8-31\n")
     (root / "trace").write_text("interval,%idle\n60,50\n")
@@ -305,7 +305,7 @@ def wait_for(path: Path) -> None:
 
 @contextmanager
 def running(words: Sequence[str | Path], root: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a daemon until the end of the block; when told to end, it must exit with status 0."""
+    """Run a daemon until the end of the block; the daemon must exit with status 0 at SIGTERM."""
     with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
         try:
             wait_for(root / "run/cpubolt/cpuboltd.socket")
@@ -373,7 +373,10 @@ def test_a_user_who_may_not_read_whether_bolt_is_enabled(daemon: Path, tree: Tre
 
 
 def test_a_lease_may_take_long(command: Path, tree: Tree) -> None:
-    """The daemon answers when it has made the request, which takes long if hotplug is disabled."""
+    """cpubolt waits more than 5 s for a lease: the daemon first makes a request for the CPUs.
+
+    The request takes long if hotplug is disabled.
+    """
     root = tree("small+bolt")
     (root / "run/cpubolt").mkdir()
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as daemon:

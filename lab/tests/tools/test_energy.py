@@ -66,7 +66,7 @@ def test_units(build: str) -> None:
 
 @pytest.mark.nightly
 def test_fuzz_for_ten_minutes(tmp_path: Path) -> None:
-    """Each run has another seed; an input that fails is left in the file fuzz-input."""
+    """The seed is random; an input at which the program aborts is left in the file fuzz-input."""
     program = tools.host("sanitized") / "tests/cmd-energy/fuzz-energy"
     seed = secrets.randbits(32)
     done = subprocess.run(
@@ -98,8 +98,8 @@ def numbers(name: str) -> dict[str, dict[str, float]]:
 def medians(file: Path, last: bool) -> Callable[[str, int, str], float]:
     """Return a function that gives medians of a result file.
 
-    Where the file has several cases of a name, the function takes the last one if ``last``, and
-    otherwise the first.
+    Where the file has several cases of one name and batch, the function takes the last of them if
+    ``last``, and otherwise the first.
     """
     cases = json.loads(file.read_text(encoding="utf-8"))["cases"]
 
@@ -122,7 +122,7 @@ def medians(file: Path, last: bool) -> Callable[[str, int, str], float]:
 def test_requests_are_those_of_the_results(
     name: str, first: tuple[str, str], most: int, last: bool
 ) -> None:
-    """Each of these files names the result of its numbers; the test computes the numbers again."""
+    """Each file names the result file of its numbers; the test computes the numbers again."""
     text = (MODELS / f"{name}.conf").read_text(encoding="utf-8")
     (source,) = re.findall(r"^source = .*(results/\S+\.json)", text, re.M)
     median = medians(paths.REPO / source, last)

@@ -37,7 +37,7 @@ def declared() -> set[str]:
 
 @pytest.mark.parametrize("build", ["plain", "sanitized"])
 def test_units(build: str) -> None:
-    """The unit tests include each fuzz target for two seconds."""
+    """Among the unit tests, each fuzz target runs for two seconds."""
     folder = tools.host(build)
     names = {test["name"] for test in tools.tests(folder)}
     assert {"lib-set", "lib-trees", "lib-request", "fuzz-list", "fuzz-tree"} <= names
@@ -52,7 +52,7 @@ def test_units(build: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", ["list", "mask", "error", "tree"])
 def test_fuzz_for_ten_minutes(target: str, tmp_path: Path) -> None:
-    """Each run has another seed; an input that fails is left in the file fuzz-input."""
+    """The seed is random; an input at which the program aborts is left in the file fuzz-input."""
     program = tools.host("sanitized") / "tests" / f"fuzz-{target}"
     seed = secrets.randbits(32)
     said = run("env", "-C", tmp_path, program, str(TEN_MINUTES), str(seed))

@@ -21,7 +21,8 @@ class Terminal(io.StringIO):
 def installed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], str]]:
     """Stand in for Debian 12 with QEMU 7.2 and a user at a terminal.
 
-    Returns what is installed, and from which mirror the suite is enabled.
+    Returns a list to which install() and _enable() add what is installed, and from which mirror
+    the suite is enabled.
     """
     calls: list[tuple[list[str], str]] = []
 
@@ -86,7 +87,7 @@ def test_what_the_lab_has_enabled_goes_if_the_installation_fails(
 def test_what_apt_uses(
     monkeypatch: pytest.MonkeyPatch, fetched: str, listed: str, uri: str | None, enabled: bool
 ) -> None:
-    """apt lists a suite that is enabled but not fetched only with --no-release-info."""
+    """Only with --no-release-info does apt list a suite that is enabled but not fetched."""
 
     def run(words: list[str], **more: object) -> subprocess.CompletedProcess[str]:
         text = listed if "--no-release-info" in words else fetched

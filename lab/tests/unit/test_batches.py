@@ -52,7 +52,7 @@ def parsed() -> list[batches.Request]:
 
 def test_waits_inside_each_other_are_one() -> None:
     first, second = parsed()
-    # A function counts if another task runs it, but not if it ran before the request.
+    # Runs of a function in other tasks count as well, but not runs that end before the request.
     assert batches.count(first, "grace_periods") == 2
     assert batches.count(second, "grace_periods") == 1
     assert [batches.count(each, "stops") for each in (first, second)] == [1, 2]

@@ -71,7 +71,7 @@ def boot(variant: str, cpus: int, nodes: int, factor: float = 1.0) -> Boot:
 
 
 def results() -> BootResults:
-    """Return results in which "all" takes a third of the native time that depends on CPUs."""
+    """Return results in which CPUs add a third as much time to boots of "all" as to native ones."""
     found = [boot("native", 1, 1), boot("all", 1, 1)]
     found += [boot("native", *size) for size in MACHINES]
     found += [boot("all", *size, factor=1 / 3) for size in MACHINES]
@@ -95,7 +95,7 @@ def test_phases_end_with_messages(tmp_path: Path) -> None:
 def test_callbacks_of_other_cpus_are_added_up() -> None:
     callbacks, initcalls = boots.traced(TRACE.splitlines())
     # Idle tasks of several CPUs are kept apart, and a task that waits for callbacks does not count.
-    # Callbacks that run at once share the time: for 10 us two run, for 10 us three, for 20 us two.
+    # Callbacks that overlap share the time: for 10 us two run, for 10 us three, for 20 us two.
     assert {entry.name: (entry.runs, entry.ns) for entry in callbacks} == {
         "workqueue_online_cpu": (1, 160_000 + 5_000 + 3_333 + 10_000),
         "smpboot_create_threads": (1, 100_000),
@@ -185,11 +185,11 @@ def test_the_model_needs_three_machines() -> None:
 def test_the_tree_takes_rounds() -> None:
     cost = bootmodel.Bringup(ahead=100, wake=10, own=50, after=30, active=0, turns=0)
     assert bootmodel.play(cost, 7, "serial") == 7 * 190
-    # There are five groups; one task prepares the CPUs of a group, and then wakes these CPUs.
+    # The 7 CPUs are five groups; one task prepares the CPUs of a group, and then wakes these CPUs.
     assert bootmodel.play(cost, 7, "parallel") == 7 * 110 + 5 * (50 + 30)
     # The groups have 1, 1, 1, 2 and 2 CPUs.
     assert bootmodel.play(cost, 7, "tree") == 5 * (160 + 30)
-    # Six groups bring 17 CPUs, and then three rounds bring 17, 34 and 13 CPUs.
+    # Six groups bring 17 CPUs, and a last group brings 17, 34 and 13 CPUs in three rounds.
     assert bootmodel.play(cost, 17 + 64, "tree") == 6 * (160 + 30) + 3 * 160 + 30
 
 

@@ -28,7 +28,8 @@ def test_recorded_requests(arch: str) -> None:
 
 def test_phases_of_recorded_x86_offline() -> None:
     times = breakdown.paint(next(breakdown.parse(recorded("x86_64"))))
-    # "rcu" has two grace periods of whole ticks; in "stop" all CPUs are stopped during mdelay(1).
+    # "rcu" has two grace periods, of 20 and 16 ms. In "stop" all CPUs wait while the CPU that goes
+    # runs fixup_irqs(), which calls mdelay(1).
     assert 35_000_000 < times["rcu"] < 36_100_000
     assert 1_050_000 < times["stop"] < 1_150_000
     assert 600_000 < times["prepare"] < 750_000

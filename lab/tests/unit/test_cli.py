@@ -217,7 +217,7 @@ def test_a_terminal_without_unicode_shows_what_is_done(encoding: str) -> None:
     done = subprocess.run(command, env=env, stdout=theirs, stderr=theirs, check=False)
     os.close(theirs)
     said = b""
-    with contextlib.suppress(OSError):  # raised where the output to a closed terminal ends
+    with contextlib.suppress(OSError):  # read() fails at the end, as ``theirs`` is closed
         while part := os.read(ours, 4096):
             said += part
     os.close(ours)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``bolt test``: its exit statuses, and signals that end it. No test of the lab runs here."""
+"""``bolt test``: what it announces, its exit statuses, and signals that end it.
+
+Instead of the lab's tests the command runs one made-up file of tests.
+"""
 
 import os
 import signal
@@ -29,7 +32,7 @@ class Command:
         args.jobs, args.nightly = 1, False
         return test._pytest(args, None, [])
 
-# The tests themselves may run with ignored signals, as below nohup.
+# A program inherits which signals are ignored, such as SIGHUP below nohup; here they must not be.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 cli.load = lambda name: Command()

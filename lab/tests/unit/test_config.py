@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kernel configurations and flavours, without a kernel."""
+"""Kernel configurations and flavours; no kernel is configured or built."""
 
 import re
 

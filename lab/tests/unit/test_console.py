@@ -9,7 +9,7 @@ from boltlab.guest import console
 
 LOGS = Path(__file__).parents[1] / "data" / "console"
 
-# Recorded log -> its complaints: number of the line, kind, and how the message begins.
+# Recorded log -> its complaints: number of the first line, kind, and how this line's text begins.
 SPLATS = {
     "warning-x86_64": [(4, "WARNING", "WARNING: CPU: 1 PID: 22 at kernel/sched/core.c")],
     "null-pointer-x86_64": [(1, "BUG", "BUG: kernel NULL pointer dereference")],

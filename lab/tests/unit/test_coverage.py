@@ -93,7 +93,10 @@ def test_what_a_run_has_shown(
     gaps: list[str],
     not_run: bool,
 ) -> None:
-    """If the machine lacks a need, a skipped test is no gap; a failed or missing test is one."""
+    """If the machine lacks what a row needs, a skipped test is no gap.
+
+    A failed or missing test always is a gap.
+    """
     rows = [row(tmp_path, "`a.py::one`, `a.py::two` (needs this, that)")]
     machine |= {"that"} if lacks else {"this", "that"}
     assert coverage.gaps(rows, outcomes) == [f"{gap} (it works)" for gap in gaps]

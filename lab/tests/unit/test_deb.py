@@ -118,7 +118,7 @@ def test_what_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(packages, "ensure", lambda *groups: pytest.fail("no error was found"))
-    # Root may write everywhere, so os.access() has to refuse /proc to root as well.
+    # The tests may run as root, whom the true os.access() refuses nothing: this one refuses /proc.
     monkeypatch.setattr("os.access", lambda path, mode: not str(path).startswith("/proc"))
     try:
         status: object = cli.main(["deb", *words])
@@ -286,7 +286,8 @@ def test_packages_that_were_closed_are_opened(tmp_path: Path, listing: None) -> 
 def postinst(tmp_path: Path, value: int | None, *, tool: str = "", word: str = "configure") -> str:
     """Return what the package's postinst prints if the EFI variable SecureBoot is ``value``.
 
-    If ``value`` is None, there is no such variable. The commands ``tool`` stand in for sbverify.
+    If ``value`` is None, there is no such variable. A script of the commands ``tool``, if there are
+    any, stands in for sbverify.
     """
     variables = tmp_path / "efivars"
     variables.mkdir()

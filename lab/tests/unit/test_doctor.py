@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The doctor: what stops the lab, what only slows it down, and a KVM that does not work."""
+"""The doctor: what stops ``./bolt demo``, lesser lacks, and a KVM that does not work."""
 
 import argparse
 import shutil
@@ -125,7 +125,8 @@ def fake(folder: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, tiny: str) 
     monkeypatch.setattr(packages, "which", lambda tool: str(folder / tool))
     (folder / "kvm").touch()
     monkeypatch.setattr(kvm, "NODE", folder / "kvm")
-    # On a busy host a shell may need more than a second to start.
+    # Short, because some of these emulators hang; but on a busy host a shell may need more than a
+    # second to start.
     monkeypatch.setattr(kvm, "KERNEL_TIMEOUT", 3)
 
 

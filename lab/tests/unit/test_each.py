@@ -83,6 +83,8 @@ X86 = ["arch/x86/kernel/bolt.o", "arch/x86/kernel/bolt_warm_64.o"]
         (["arch/x86/kernel/bolt.c"], True, X86[:1]),
         (["arch/x86/kernel/bolt_warm_64.S"], True, X86[1:]),
         # A file may come in an earlier commit than the line of the Makefile that names its object.
+        # So the Makefile's commit, with CONFIG_BOLT, builds all objects of Bolt that the Makefile
+        # names.
         (["arch/x86/kernel/Makefile"], True, X86),
         (["arch/x86/kernel/Makefile"], False, []),
         # Files of another architecture are not built.
@@ -135,7 +137,8 @@ def counting(
 ) -> tuple[each.Report | None, list[str]]:
     """Check two commits with a stand-in for make, whose call number ``fail_at``, from 0, fails.
 
-    Returns the report, or None after such a failure, and what each call of make was to build.
+    Returns the report, or None after such a failure, and what each call of make that did not fail
+    was to build.
     """
     files = {name: FILES[name] for name in ("kernel/cpu.c", "include/linux/bolt.h")}
     kconfig = {
@@ -202,7 +205,8 @@ def test_an_interrupted_check_goes_on(
     ]
     assert report
     assert (report.objects, report.kept, report.links) == (4, 1, 0)
-    # kernel/bolt/early.c is of the first commit, and is built with its directory at the second.
+    # kernel/bolt/early.c is of the first commit, and is built with its directory at the second
+    # commit.
     assert report.unbuilt == ()
 
 

@@ -103,7 +103,7 @@ def test_a_row_that_is_killed_again_and_again_is_lost(
 
 
 def test_a_row_that_runs_twice_counts_once(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slurm starts a row again when it loses the row's machine, which may still run the row."""
+    """If a row's machine does not answer, Slurm starts the row again; the first run may go on."""
     rows = [row("echo $$")]
     folder = written(rows, monkeypatch)
     slurm.run(rows, folder, poll=0)

@@ -25,7 +25,7 @@ KERNEL = Kernel(X86.name, "bolt", "6.12.1-c0", "6.12.1", "c0", "c0", Path("kerne
 
 
 def part(whole: Results, variant: str) -> Results:
-    """Return results of a run of ``variant`` alone."""
+    """Return what ``whole`` has of ``variant``, like results of a run of that variant alone."""
     cases = [
         replace(
             case,

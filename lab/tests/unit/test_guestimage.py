@@ -126,7 +126,7 @@ def test_a_program_that_does_not_compile(small: Path) -> None:
 def test_an_interrupt_is_no_error_of_the_compiler(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While a guest is prepared, Python learns of Ctrl-C only after the compiler has ended."""
+    """While asyncio runs the lab, at first only the status of the compiler tells of Ctrl-C."""
 
     def run(command: list[str], **_named: object) -> "subprocess.CompletedProcess[str]":
         status = 0 if "--version" in command else -signal.SIGINT
@@ -170,7 +170,7 @@ def included(folder: Path) -> set[str]:
 
 
 def test_the_library_is_shared() -> None:
-    """Guests' programs and selftests use each header, directly or by another header of lib/."""
+    """Guests' programs and also selftests use each header, directly or by another one of lib/."""
     headers = {path.name for path in guestimage.LIBRARY.iterdir()}
     assert headers == included(guestimage.SOURCES) == included(guestimage.LIBRARY.parent)
 

@@ -10,7 +10,7 @@ import pytest
 from boltlab.errors import EmulatorError
 from boltlab.guest import hang
 
-# Shortened answers of QEMU 10.0.2 about a guest that hung.
+# Shortened answers of QEMU 10.0.2 about a guest that hung; STALL is a line of its console.
 REGISTERS = """CPU#0
 RIP=ffffffff8167d703 RFL=00000246 [---Z-P-] CPL=0 II=0 A20=1 SMM=0 HLT=1
 CPU#1
@@ -51,7 +51,8 @@ class Monitor:
         assert command == "human-monitor-command"
         if arguments["command-line"] == "info registers -a":
             return self.registers
-        # An argument of "info lapic" would be an APIC ID, not the number of a CPU.
+        # "cpu-index" selects the CPU, because an argument of "info lapic" would be an APIC ID, not
+        # the number of a CPU.
         assert arguments["command-line"] == "info lapic"
         return str(self.apics[arguments["cpu-index"]])
 
@@ -104,7 +105,7 @@ def test_a_stall_that_qemu_has_not_caused(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_cpu_that_has_gone_on_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """QEMU tells registers and APICs one after the other, and the guest runs on meanwhile."""
+    """One look proves nothing: the guest runs on while QEMU tells first registers, then APICs."""
     (tmp_path / "console.log").write_text(STALL)
     looks = [[LOST, WELL], [WELL, LOST]] * hang.LOOKS
     watch(Changing(*looks[: hang.LOOKS]), tmp_path, monkeypatch)

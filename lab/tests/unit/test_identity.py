@@ -28,7 +28,7 @@ __attribute__((section(".init.text"))) int two(int x)
 
 
 def compiled(folder: Path, name: str, text: str) -> list[str]:
-    """Compile ``text`` as the file x.c below ``folder``/``name``; return its code."""
+    """Compile ``text`` as the file x.c in ``folder``/``name``; return the disassembly of x.o."""
     place = folder / name
     place.mkdir()
     (place / "x.c").write_text(text)

@@ -16,7 +16,7 @@ def rows(*lines: str) -> list[dict[str, str]]:
     ("lines", "said"),
     [
         (("    1..2", "    ok 1 a", "    ok 2 b # SKIP no TSC", "ok 1 bolt_x"), None),
-        # The parameters of a test have a plan of their own.
+        # The parameters of a test have a plan of their own, which does not count as the suite's.
         (("    1..1", "        1..2", "        ok 1 p", "        ok 2 q", "    ok 1 a"), None),
         (("    1..2", "    ok 1 a", "    not ok 2 b"), "KUnit bolt_x: not ok 2 b"),
         # Linux 7.3 prints these lines with kunit.enable=1, but without kunit.autorun=1.

@@ -15,7 +15,10 @@ TOOLS = "sh dirname readlink grep id mkdir sha256sum cut cat rm mv env flock"
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """Return a directory: repo/ has a copy of the launcher, bin/ the tools of any Linux system."""
+    """Return a directory: repo/ has a copy of the launcher, bin/ the tools of any Linux system.
+
+    The copy looks for Python in PATH only, not in /usr/bin.
+    """
     repo = tmp_path / "repo"
     (repo / "lab/boltlab/data").mkdir(parents=True)
     shutil.copy(paths.REPO / "bolt", repo / "bolt")
@@ -166,7 +169,7 @@ def test_a_cache_that_may_not_be_written(machine: Path) -> None:
     (venv / "bin/python").unlink()
     lock = machine / "cache" / "venv.lock"
     lock.unlink()
-    lock.mkdir()  # root may write to any file, but nobody to a directory
+    lock.mkdir()  # root may write to any file, but no user may write to a directory
     done = launch(machine, "doctor")
     assert (done.returncode, done.stderr) == (
         1,
@@ -212,7 +215,7 @@ def test_from_elsewhere_and_through_a_link(machine: Path) -> None:
     )
     assert f"path: {machine}/repo/lab\n" in done.stdout
     assert list((machine / "relative").glob("venv-*"))
-    # Python, which may change its directory, uses the same cache.
+    # The lab gets the cache's absolute path, because the lab may change its working directory.
     assert f"cache: {machine}/relative\n" in done.stdout
 
 

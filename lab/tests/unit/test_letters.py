@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Cover letters: every figure is read from a file in results/, and none may be missing."""
+"""Cover letters: every figure is read or computed from files in results/; none may be missing."""
 
 import json
 from pathlib import Path

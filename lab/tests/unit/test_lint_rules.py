@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Each check of ``./bolt lint`` finds faults of its kind in made-up repositories."""
+"""Each check of ``./bolt lint``, except mypy, finds faults of its kind in made-up repositories."""
 
 import subprocess
 from pathlib import Path

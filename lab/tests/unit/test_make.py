@@ -101,8 +101,8 @@ def test_interrupted(tree: Path, number: int) -> None:
     )
     env = {**os.environ, "PYTHONPATH": str(paths.REPO / "lab")}
     command = [sys.executable, "-c", program, str(tree)]
-    # A shell without job control has background jobs, and so the programs that a job starts, ignore
-    # SIGINT. If the tests are such a job, the lab must not ignore SIGINT here.
+    # Background jobs of a shell without job control, and programs that such jobs start, ignore
+    # SIGINT. The tests may be such a job, so the lab here gets the default action of SIGINT back.
     lab = subprocess.Popen(
         command, env=env, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     )

@@ -17,7 +17,7 @@ COUNT = """
 import os, threading, time
 def count():
     while True:
-        os.write(1, b"%d\\n" % threading.get_native_id())  # so that lines do not mix
+        os.write(1, b"%d\\n" % threading.get_native_id())  # one write, so that lines do not mix
         time.sleep(0.01)
 for _ in range(2):
     threading.Thread(target=count).start()

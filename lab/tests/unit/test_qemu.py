@@ -453,7 +453,7 @@ def test_no_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def another_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """End the call of the lab that made the runs so far; another call begins a minute later."""
+    """End the call of the lab that made the runs so far; begin another, as if a minute later."""
     paths._until_the_end.close()
     paths._note_call.cache_clear()
     monkeypatch.setattr(paths, "START", time.time() + 60)

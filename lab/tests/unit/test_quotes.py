@@ -47,12 +47,12 @@ def page(folder: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("document", quotes.documents(), ids=lambda file: file.name)
 def test_documents_quote_the_results(document: Path) -> None:
-    """``./bolt report --docs`` mends a table or number that differs."""
+    """If a table or number differs from the results, ``./bolt report --docs`` mends it."""
     assert [str(stale) for stale in quotes.check(document)] == []
 
 
 def test_the_readme_has_no_figure_without_a_source() -> None:
-    """A page that says "9x faster" or "3 ms" must say from which result the figure is."""
+    """If README.md says "9x faster" or "3 ms", a mark must say which result the figure is from."""
     text = (paths.REPO / "README.md").read_text(encoding="utf-8")
     text = re.sub(r"<!-- table: .*?<!-- end of table -->", "", text, flags=re.DOTALL)
     text = re.sub(r"\d[\d.,]*x?<!-- figure: [^>]* -->", "FIGURE", text)
@@ -69,7 +69,7 @@ def test_every_table_of_results_names_commit_and_file() -> None:
 
 @pytest.mark.parametrize("picture", sorted(pictures.FOLDER.glob("*.svg")), ids=lambda at: at.stem)
 def test_pictures_are_of_the_newest_results(picture: Path) -> None:
-    """``./bolt report --docs`` draws each picture that differs anew."""
+    """If a picture differs from the newest results, ``./bolt report --docs`` draws it anew."""
     assert picture.read_text(encoding="utf-8") == pictures.draw(picture.stem)
 
 

@@ -47,8 +47,8 @@ BOTH = f"""\
 [    3.103411][   T22] {RULE}
 """
 
-# A report of which only one access is known: the kernel prints that access's offset in the title.
-# The lines have no id of the task or CPU that printed the line.
+# A report of which only one access is known: the title then has the function of that access with an
+# offset. The lines have no id of the task or CPU that printed the line.
 ALONE = f"""\
 [    0.607700] {RULE}
 [    0.607846] BUG: KCSAN: data-race in virtqueue_get_buf_ctx+0x214/0x4e8 [virtio_ring]
@@ -146,7 +146,7 @@ def test_helpers_stand_for_their_callers() -> None:
     (report,) = read(HELPED)
     assert report.pair() == ("_find_next_bit", "bitmap_copy")
     assert FUNCTIONS.pair(report) == ("balance_of", "set_mask")
-    # For a stack of helpers only, the first function counts.
+    # If all functions of a stack are helpers, the first function counts.
     report.accesses[1].stack = report.accesses[1].stack[:2]
     assert FUNCTIONS.pair(report) == ("_find_next_bit", "set_mask")
 
@@ -225,7 +225,7 @@ def test_what_is_due_to_bolt() -> None:
         "--accel mttcg --seed 3 --requests 300"
     )
     assert len(sighting.stacks) == 3
-    # The native x86_64 kernel may lack a race that the native arm64 kernel has.
+    # A native run on arm64 excuses no race on x86_64, where the native kernel may lack that race.
     seen(ledger, "races-native", BOTH, arch="arm64")
     assert names(ledger) == [pair]
     seen(ledger, "races-loaded-native", BOTH)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The steps of a release check, how a check goes on where the last one ended, and its page."""
+"""The steps of a release check, how a check goes on where the last check ended, and the page."""
 
 import shlex
 import subprocess
@@ -225,7 +225,7 @@ def test_goals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         )
     book.save(tmp_path / "torture.json")
     assert steps.lacking(default, 0) == ["kasan arm64"]
-    # The runs were made with other code of Bolt than the present.
+    # The runs were made with other code of Bolt than the present: no request counts for ``least``.
     assert len(steps.lacking(default, 1)) == len(every)
     run = Case("arm64", matrix.configs()["rt"], story, "icount", 1, 1)
     present = tree.fingerprint(default)[:8]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Selftests restore what they changed when they end (restore.h).
+"""When a selftest ends, the selftest restores what it has changed (restore.h).
 
 Files in a folder stand for those of /sys, /proc and /tmp.
 """
@@ -31,8 +31,8 @@ BEFORE = {
     "proc/self/cgroup": "0::/\n",
 }
 
-# File -> what the tests write, and how the file begins when the program has ended. A shorter text
-# overwrites only the beginning of a longer one, so the test compares only the beginning.
+# File -> what test() of PROGRAM writes, and how the file begins when PROGRAM has ended. A shorter
+# text overwrites only the beginning of a longer one, so only the beginnings are compared.
 CHANGES = {
     "sys/bus/virtio/drivers/virtio_net/bind": ("", "virtio9"),
     "sys/devices/system/cpu/bolt/enabled": ("1\n", "0\n"),

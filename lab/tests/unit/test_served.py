@@ -71,7 +71,7 @@ def test_what_a_service_felt() -> None:
 
 
 def test_who_changes_a_cpu() -> None:
-    """took() returns times of the guest, and out() how long the host took to take CPUs out."""
+    """took() returns times measured by the guest, out() how long the host took to take CPUs out."""
     records = [
         *RECORDS,
         change(by="agent", begin=350 * MS, end=360 * MS),
@@ -182,8 +182,8 @@ def test_what_the_daemon_has_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_guests_of_a_run() -> None:
-    # A guest begins with two CPUs. With mttcg each cycle adds three CPUs, and a guest has a limited
-    # number of slots for these: many cycles need several guests.
+    # With mttcg a guest begins with two CPUs, and each cycle adds three CPUs. Over its whole life a
+    # guest can have 254 CPUs, those included that were removed: many cycles need several guests.
     assert vmdemo.guests(2, "mttcg") == [2]
     assert vmdemo.guests(334, "mttcg") == [84, 84, 84, 82]
     assert vmdemo.guests(334, "icount") == [334]
@@ -259,7 +259,7 @@ def test_the_agent_sets_cpus(tmp_path: Path) -> None:
 
 
 def every() -> Measured:
-    """Return a run of all variants, with the longest figures that there may be."""
+    """Return a run of all variants, with figures of up to two digits before the point."""
     outcomes = [
         served.read([*RECORDS, DAEMON], name, str(row["label"]), [12.5], [12.5])
         for name, row in vmdemo.variants().items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables of commands on narrow terminals and in pipes: no figure is cut, and none is lost."""
+"""Tables on narrow terminals and in pipes: no figure is cut, and columns left out are named."""
 
 import argparse
 import fcntl

@@ -45,7 +45,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, fails: str = "") -> Apt:
 def test_packages_are_unpacked(
     depends: bool, verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """apt uses lists and a state of its own, not this machine's, and leaves nothing behind."""
+    """apt uses a folder for its lists and state, not this machine's; the folder is then removed."""
     apt = fake(monkeypatch)
     debs.unpack(ARM64, ["libx-dev"], tmp_path / "root", depends)
     assert [path.name for path in tmp_path.glob("root*")] == ["root"]

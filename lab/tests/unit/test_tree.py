@@ -199,7 +199,7 @@ hooks = ["0001-split.patch"]
 def test_files_that_prepare_for_bolt(
     kernel_tree: Path, bolt_kernel: Path, make_source: Callable[[Path], Source]
 ) -> None:
-    """Files that prepare for Bolt are those of refactors, new ones included, and no other files."""
+    """Files that prepare for Bolt are those of commits that refactor, including new files."""
     folder = bolt_kernel / "hooks/6.12"
     make_hook(kernel_tree, folder, "0001-split.patch", {"kernel/cpu.c": ("\tb4();\n", "\tb();\n")})
     write_tree(bolt_kernel / "overlay", {"kernel/cpuhp.h": "x\n", "kernel/bolt/a.c": "y\n"})

@@ -280,7 +280,7 @@ PANIC = "[    1.000000] Kernel panic - not syncing: sysrq triggered crash\n"
         ("console.log", WARNING + STALL, True, "WARNING in line 1"),
         ("dmesg.log", WARNING, True, "WARNING in line 1"),
         ("console.log", RACE + PANIC + STALL, True, ""),
-        # An abort of QEMU makes no CPU stall, and the error about the abort names qemu.log.
+        # QEMU aborts (the error names qemu.log). An abort makes no CPU stall: an RCU stall counts.
         ("console.log", WARNING, False, "WARNING in line 1"),
         ("console.log", STALL, False, "RCU stall in line 1"),
         ("console.log", "", False, ""),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A Debian guest under load whose host adds CPUs and takes them out.
+"""A Debian guest under load whose CPUs come and go; with mttcg the host adds and removes these.
 
 A run fails by itself when the guest's kernel prints a splat, when the service loses a request of a
 client, or when the guest keeps a CPU that the host takes out. In a variant with cpuboltd, a run
