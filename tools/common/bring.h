@@ -21,7 +21,7 @@ bool bring_is_busy(const struct cpubolt_result *result);
  *	    with the result of the last request for a single CPU that failed
  *
  * A CPU that does not come online does not keep other CPUs offline. While CPU hotplug is disabled,
- * the function tries again, for some seconds in all.
+ * the function tries again, for some seconds in all, and then tries no further CPU.
  *
  * Return: 0 if all CPUs are online, or the negative errno of the last request that failed.
  */

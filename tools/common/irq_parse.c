@@ -8,7 +8,10 @@
 
 #include "irq_parse.h"
 
-/* Returns the end of a number before @end; NULL if there is no number, or it exceeds 32 bits. */
+/*
+ * Reads the number at @text, of which no digit is at @end or behind. Returns the end of the number;
+ * NULL if @text begins with no digit, or the number exceeds 32 bits.
+ */
 static const char *read_count(const char *text, const char *end, unsigned int *value)
 {
 	unsigned long long number = 0;
@@ -53,7 +56,8 @@ static int read_cpus(const char *line, const char *end, struct irq_table *table)
 /*
  * Tells whether a word says how an interrupt is triggered. Like the name of a device, such a word
  * may follow several blanks: if the interrupt has no number at the chip, as "-event" with Xen, or
- * after "Edge". The name of a device may end in the same letters, as "virtio0-event".
+ * after "Edge", which some architectures print, padded to eight letters. The name of a device may
+ * end in the same letters, as "virtio0-event".
  */
 static bool is_trigger(const char *word, size_t length)
 {
@@ -244,7 +248,7 @@ double *irq_rates(const struct irq_table *before, const struct irq_table *after,
 	return rates;
 }
 
-/* Interrupts 16 to 31 of a GIC are "private peripheral interrupts". */
+/* Each CPU has interrupts 16 to 31 of a GIC, the "private peripheral interrupts", of its own. */
 static bool is_private(const struct irq_row *row)
 {
 	int hwirq = atoi(row->hwirq);

@@ -42,8 +42,8 @@ enum irq_kind {
  * out: such lines, for instance "ERR" and "MIS", count for the whole machine. Lines with a number
  * are left out if they have no count at all.
  *
- * Return: 0; -EINVAL if the text has no line of CPUs, or has a line that is no
- * interrupt; -ENOMEM. After an error @table is empty.
+ * Return: 0; -EINVAL if the text has no line of CPUs, or has a line that
+ * cannot be understood; -ENOMEM. After an error @table is empty.
  */
 int irq_parse(const char *text, struct irq_table *table);
 

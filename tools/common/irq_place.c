@@ -10,7 +10,7 @@
 #include "file_read.h"
 #include "irq_place.h"
 
-/* The first line of /proc/irq/N/FILE, to be freed; "" if there is no such file. */
+/* The first line of /proc/irq/N/FILE, to be freed; "" if the file cannot be read. */
 static char *read_line(const char *root, int irq, const char *file)
 {
 	char path[64], *text;
@@ -23,7 +23,10 @@ static char *read_line(const char *root, int irq, const char *file)
 	return text;
 }
 
-/* Newer kernels make smp_affinity_list writable only if user space may move the interrupt. */
+/*
+ * Newer kernels (6.12 is one) make smp_affinity_list writable only if user space may move the
+ * interrupt.
+ */
 static bool is_writable(const char *root, int irq)
 {
 	struct stat file;

@@ -8,7 +8,7 @@
 /** What /proc/irq/N says of an interrupt */
 struct irq_place {
 	enum irq_kind kind;
-	char *affinity;		/* text of smp_affinity_list, "" if there is no such file */
+	char *affinity;		/* text of smp_affinity_list, "" if it cannot be read */
 	char *effective;	/* cpulist on which the interrupt is, "" if that is not known */
 	int node;		/* NUMA node of the device, -1 if it has none */
 };

@@ -11,9 +11,9 @@
 #define MOST_TRIES	5
 
 /*
- * Returns -EAGAIN if CPUs came or went while /proc/interrupts was read, which may also be why the
- * text could not be understood: rows differ in length if CPUs come or go. If the text could be
- * understood although CPUs came or went, @torn gets the table.
+ * Returns as irq_table_read(). -EAGAIN replaces -EINVAL: if CPUs come or go while the text is read,
+ * its rows differ in length, which may be why the text could not be understood. If the text could
+ * be understood, but the function returns an error, @torn gets the table.
  */
 static int read_once(const char *root, struct irq_table *table, struct irq_table *torn)
 {

@@ -13,8 +13,8 @@
  *	     whenever the file is read, a table that could be understood is taken: its counts may be
  *	     those of other CPUs
  *
- * Return: 0; -EAGAIN if CPUs came or went each time; -EINVAL if the file could not be understood;
- * -ENOMEM, or the negative errno of reading a file.
+ * Return: 0; -ENOMEM, or the negative errno of reading a file; if several tries fail, what the last
+ * of these gives: -EAGAIN if CPUs came or went, -EINVAL if the text could not be understood.
  */
 int irq_table_read(const char *root, struct irq_table *table, bool devices);
 

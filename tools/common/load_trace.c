@@ -254,7 +254,7 @@ static bool is_remark(const char *line)
 static int parse_line(struct parsing *parsing, char *line, bool *named)
 {
 	line[strcspn(line, "\r")] = '\0';
-	/* The line of names may begin with "#", too, as that of sadf(1) does. */
+	/* A line with "#" may be the line of names, as sadf(1) prints it, if it has a separator. */
 	if (!*named && *line && (*line != '#' || strpbrk(line, ",;"))) {
 		*named = true;
 		return parse_names(parsing, line);

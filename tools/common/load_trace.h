@@ -23,8 +23,8 @@ struct load_trace {
 /**
  * load_trace_parse() - read a trace
  * @cpus: CPUs of the machine, for columns with percentages of all CPUs
- * @error: a message that names the line, if -EINVAL is returned, or NULL if memory is short; to be
- *	   freed
+ * @error: overwritten; after -EINVAL with a message that names the line, or with NULL if memory is
+ *	   too short for the message; otherwise with NULL; to be freed
  *
  * Return: 0, -EINVAL or -ENOMEM. The trace is to be freed with load_trace_free().
  */
