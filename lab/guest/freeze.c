@@ -3,8 +3,9 @@
  * Measures how long suspend takes to take all CPUs but the first offline, and to bring
  * these CPUs back: the durations of the kernel's functions FREEZE and THAW. Only
  * these functions are traced, because each further traced function would make the
- * durations longer. Suspend turns back when these CPUs are offline. Hibernation calls
- * the same functions, but pauses the tracer, and so cannot be measured in this way.
+ * durations longer. With "processors" in /sys/power/pm_test, suspend turns back when these
+ * CPUs are offline. Hibernation calls the same functions, but pauses the tracer, and so
+ * cannot be measured in this way.
  */
 #define _GNU_SOURCE
 #include "measure.h"

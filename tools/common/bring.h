@@ -8,8 +8,9 @@
 /**
  * bring_is_busy() - whether a request failed because CPU hotplug is disabled for a moment
  *
- * In that case the CPU in @result is not at fault. But a request that takes CPUs offline gets the
- * same error if a CPU has to stay, and without Bolt any request may get it if a callback fails.
+ * In that case the error is EBUSY, and the CPU in @result is not at fault. The answer is true in two
+ * other cases, too, because the error is the same: when a request that takes CPUs offline is refused
+ * as a CPU has to stay, and, without Bolt, when a callback fails with EBUSY.
  */
 bool bring_is_busy(const struct cpubolt_result *result);
 

@@ -205,10 +205,9 @@ static void yield_to_failure(struct daemon *daemon, enum cpubolt_op op,
 }
 
 /*
- * Writes the CPUs that this daemon or an earlier one has taken and that are still offline, and the
- * CPUs of @going, to the file /run/cpubolt/cpuboltd, or removes the file if there are no such CPUs.
- * The CPUs of @going are written before the request: "--restore" finds these if the daemon is
- * killed in the request.
+ * Writes the offline CPUs that this daemon or an earlier one has taken, and the CPUs of @going, to
+ * the file /run/cpubolt/cpuboltd, or removes the file if there are none. @going is written before
+ * the request: "--restore" finds these CPUs if the daemon is killed in the request.
  */
 static int save(struct daemon *daemon, const cpu_set_t *going)
 {
@@ -223,9 +222,8 @@ static int save(struct daemon *daemon, const cpu_set_t *going)
 }
 
 /*
- * Empties "going", and writes the file as save() does. If the file cannot be written, the daemon
- * goes on with the old file: at worst "--restore" brings CPUs back that another program has taken
- * since.
+ * Empties "going", and calls save(). If the file cannot be written, the daemon goes on with the old
+ * file: at worst "--restore" brings CPUs back that another program has taken since.
  */
 static void save_taken(struct daemon *daemon)
 {
@@ -363,10 +361,7 @@ static int carry_out(struct daemon *daemon)
 	if (!is_empty(daemon, daemon->going)) {
 		err = save(daemon, daemon->going);
 		if (err) {
-			/*
-			 * Without the file no CPU may go: if the daemon were killed, no CPU would
-			 * come back.
-			 */
+			/* Without the file no CPU may go: none would come back after a crash. */
 			say(LOG_ERR, "cannot write " RUN_FOLDER "/cpuboltd: %s", strerror(-err));
 			daemon->stay_until_us = daemon->now_us +
 						daemon->config->backoff_s * 1000000ULL;
@@ -833,10 +828,7 @@ int run_restore(struct machine *machine, const cpu_set_t *deny)
 	return code;
 }
 
-/*
- * The metrics file outlives the daemon. So the last version counts no CPU as wanted or as one of
- * the floor, and no longer counts CPUs and affinities that were put back as taken or moved.
- */
+/* The metrics file outlives the daemon: CPUs and affinities that were put back no longer count. */
 static void write_last_metrics(struct daemon *daemon)
 {
 	size_t size = daemon->machine->size;
@@ -869,11 +861,7 @@ static int run(struct daemon *daemon)
 		daemon->code = fail(EXIT_FAILED, "the event loop has failed: %s", strerror(-err));
 	sd_notify(0, "STOPPING=1");
 	if (!daemon->dry_run) {
-		/*
-		 * look() notes what other programs have changed since the last interval, as
-		 * restore() must not put that back. The file of the CPUs taken is written even if
-		 * look() finds no change: another program may have removed the file.
-		 */
+		/* look() finds what other programs have changed; that is not put back. */
 		if (err >= 0 && !look(daemon))
 			save_taken(daemon);
 		restored = restore(daemon->machine, daemon->config->deny);

@@ -71,8 +71,8 @@ static bool is_changed(const struct interrupts *all, struct irq *irq)
 }
 
 /*
- * Puts back affinities of interrupts that an earlier daemon has moved, or that have no row in
- * /proc/interrupts; returns how many.
+ * Puts back affinities of interrupts that an earlier daemon has moved, and of interrupts that this
+ * daemon has moved and that have no row in /proc/interrupts any more; returns how many.
  */
 static size_t put_back_left(struct interrupts *all)
 {

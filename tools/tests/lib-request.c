@@ -76,7 +76,7 @@ static void test_an_old_look(void **state)
 	tree_close(handle);
 }
 
-/* A half-way CPU is neither online nor offline, so requests of both kinds are written. */
+/* A half-way CPU is not completely online or offline: requests of both kinds are written. */
 static void test_halfway(void **state)
 {
 	struct cpubolt *handle = tree_open("small+bolt+halfway");

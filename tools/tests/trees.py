@@ -264,7 +264,7 @@ def _parked(machine: Machine) -> None:
 
 
 def _offline(machine: Machine) -> None:
-    """The last quarter of the CPUs is natively offline."""
+    """Have the last quarter of the CPUs natively offline."""
     machine.offline |= set(machine.present[len(machine.cpus) * 3 // 4 :])
 
 

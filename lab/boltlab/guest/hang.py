@@ -108,7 +108,7 @@ async def watch(client: QMPClient, folder: Path) -> None:
         found = deaf(registers, apics)
         if lost := sorted(before.items() & found.items()):
             what = ", ".join(f"{vector} on CPU {cpu}" for cpu, vector in lost)
-            why = f"QEMU has lost the end of interrupts: {what}"
+            why = f"QEMU has lost the EOI (end of interrupt) of {what}"
             raise EmulatorError(why, folder / "console.log", stalls=True)
         before = found
         await asyncio.sleep(LOOK)

@@ -161,7 +161,7 @@ def keys(begin: str, found: Sequence[Step]) -> list[str]:
 def _begin(run: Run) -> str:
     """Return a text that names what the kernels of ``run`` depend on.
 
-    The text leaves out the series and the value of CONFIG_BOLT.
+    The text names neither the files that Bolt's commits change, nor whether CONFIG_BOLT is set.
     """
     parts = (run.source.path.name, run.arch.name, build.toolchain(run.arch))
     return repr((parts, [_fragment(run), *flavours.get("bolt").config]))

@@ -152,7 +152,7 @@ def test_a_run_that_qemu_has_stopped_is_made_again(
     After a third stop the run is not counted, and the command fails in the end.
     """
     good = qemu.boot
-    faults = [EmulatorError("QEMU has lost the end of interrupts"), EmulatorError("again")]
+    faults = [EmulatorError("QEMU has lost the EOI"), EmulatorError("again")]
 
     async def boot(guest: qemu.Guest, name: str, **more: Any) -> GuestResult:
         if faults:

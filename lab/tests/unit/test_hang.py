@@ -92,7 +92,7 @@ def test_a_cpu_that_runs_or_takes_no_interrupts_is_no_proof(state: str) -> None:
 
 def test_a_stall_that_qemu_has_caused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "console.log").write_text(STALL)
-    with pytest.raises(EmulatorError, match="lost the end of interrupts: 236 on CPU 0"):
+    with pytest.raises(EmulatorError, match=r"lost the EOI \(end of interrupt\) of 236 on CPU 0"):
         watch(Monitor([LOST, WELL]), tmp_path, monkeypatch)
     assert "ISR\t 236" in (tmp_path / hang.APICS).read_text()
 
@@ -116,7 +116,7 @@ def test_a_lost_cpu_may_be_awake_at_one_look(
 ) -> None:
     (tmp_path / "console.log").write_text(STALL)
     looks = [[LOST, WELL], [WELL, WELL], [LOST, WELL], [LOST, WELL]]
-    with pytest.raises(EmulatorError, match="lost the end of interrupts: 236 on CPU 0"):
+    with pytest.raises(EmulatorError, match=r"lost the EOI \(end of interrupt\) of 236 on CPU 0"):
         watch(Changing(*looks), tmp_path, monkeypatch)
 
 

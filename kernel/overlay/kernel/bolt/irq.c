@@ -54,7 +54,7 @@
 /**
  * struct bolt_irqs - interrupts that may be on a CPU
  * @lock:	protects the other members
- * @all:	whether any interrupt may be on the CPU, so that @irqs is not complete
+ * @all:	whether the list stands for all interrupts, as @irqs may lack some
  * @nr:		how many interrupts are in @irqs; in bolt_irqs_going, how many are
  *		left, or if @all the number of the interrupt to go on with
  * @irqs:	numbers of the interrupts

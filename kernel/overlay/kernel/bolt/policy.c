@@ -98,8 +98,8 @@ static const struct bolt_row bolt_rows[BOLT_NR_STATES] = {
  * bolt_row_fixed - classification of a fixed hotplug state
  * @state:	the state
  *
- * Return: the row, or NULL if the state is dynamic, or exists only on other
- * architectures.
+ * Return: the row, or NULL if the state is dynamic, or exists neither on x86_64
+ * nor on arm64.
  */
 const struct bolt_row *bolt_row_fixed(enum cpuhp_state state)
 {
@@ -506,7 +506,7 @@ bool bolt_fit_declared(enum cpuhp_state state)
  * @state:	the state, which has been registered, removed, or declared fit or
  *		unfit
  *
- * Context: cpuhp_state_mutex held, or the task that has registered @state.
+ * Context: cpuhp_state_mutex held, or the task that has registered @state, or boot.
  */
 static void bolt_review(enum cpuhp_state state)
 {

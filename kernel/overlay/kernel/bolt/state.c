@@ -342,7 +342,7 @@ void bolt_run_timed(enum cpuhp_state state, u64 start)
  * undo, the first callback that fails for a CPU is the reason if that CPU is not put
  * back. A request of the boot is not undone, but its first failure is noted as well.
  *
- * Context: where the callback ran. A call outside of a request has no effect.
+ * Context: any, also in the stop. A call outside of a request has no effect.
  */
 void bolt_callback_failed(unsigned int cpu, enum cpuhp_state state, int err)
 {

@@ -174,7 +174,7 @@ static void expect_alike(struct __test_metadata *_metadata, struct tree *ways)
 /* Compares registers, /proc/cpuinfo and sysfs. */
 TEST_F(hardware, looks_as_natively)
 {
-	/* What an administrator has set must be set again when the CPU returns. */
+	/* When the CPU returns, the kernel must set again what an administrator had set. */
 	if (!access(MACHINECHECK "bank1", F_OK))
 		ASSERT_EQ(0, put(MACHINECHECK "bank1", "0"));
 	for (int way = 0; way < WAYS; way++) {

@@ -69,7 +69,7 @@ TEST_F(uevents, online)
 	ASSERT_EQ(0, enable(true));
 	for (int round = 0; round < 3; round++) {
 		ASSERT_EQ(0, set_online(VICTIM, false));
-		/* In the last round the CPU is settled, and no event comes twice. */
+		/* A CPU that was settled sends the same events when it returns, none twice. */
 		if (round == 2)
 			ASSERT_EQ(0, settle_all());
 		ASSERT_EQ(0, take(self->fd, true, &self->bolt));
