@@ -5,9 +5,9 @@
  * only instructions of the CPU that has reached FROM count, and only that CPU ends
  * the count; with cpus=all instructions of all CPUs count, and any CPU ends the count.
  *
- * The emulator runs CPUs in turn, so the plugin tells CPUs apart by the register
- * that holds the base of their per-CPU data, as bystanders.c explains; with a QEMU
- * before 9 by their numbers.
+ * As the emulator runs CPUs in turn, the number that the plugin gets may be that of another
+ * CPU. So the plugin tells CPUs apart by the register that holds the base of their per-CPU
+ * data, as bystanders.c explains; with a QEMU before 9 by their numbers.
  */
 #include "plugin.h"
 

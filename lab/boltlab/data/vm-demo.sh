@@ -79,8 +79,8 @@ pretend_steal() {
 			add=0
 			[ $((turn % ($1 * 2))) != 0 ] || stress-ng --quiet --cpu "$2" --timeout "$1" &
 		fi
-		# The stolen time of a CPU that was offline begins anew, because the host took
-		# nothing of that CPU.
+		# A CPU that was offline has no line in stat.now: its stolen time begins again
+		# with the figure of the real /proc/stat, to which this turn adds nothing.
 		awk -v add=$add '
 			FNR == NR { stolen[$1] = $9; next }
 			/^cpu[0-9]/ && $1 in stolen { $9 = stolen[$1] + add }
