@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 60000	/* most time for a round of each worker, in virtual or real time */
+#define PATIENCE_MS 60000	/* most time until all workers have done a round more, or have ended */
 
 static const struct worker *const kinds[] = {
 	cpu_workers, time_workers, disk_workers, net_workers, group_workers,

@@ -214,7 +214,7 @@ def _sections(hook: Hook) -> Iterator[tuple[str, str]]:
 
 
 def _patch(where: Path, file: str, section: str) -> dict[int, tuple[str, int]]:
-    """Apply ``section`` to ``file``; return, for each hunk's number, what patch(1) said of the hunk.
+    """Apply ``section`` to ``file``; return for each hunk, by its number, what patch(1) said.
 
     That is a word (see _SAID), and the line of ``file`` at which patch tried the hunk. The result
     is empty if there is no such file.

@@ -252,7 +252,7 @@ bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask)
 }
 
 /**
- * bolt_is_first_in - whether a CPU is the first of a mask for which a callback runs
+ * bolt_is_first_in - whether a CPU is the first CPU of bolt_round that is in a mask
  * @cpu:	the CPU
  * @mask:	the CPUs that count
  *
@@ -260,9 +260,9 @@ bool bolt_is_last_in(unsigned int cpu, const struct cpumask *mask)
  * undo the check is left out, as the CPUs only go back to the states in which the
  * request found them.
  *
- * Context: as bolt_is_last().
- * Return: true if @cpu is the first of the CPUs of the request that are in @mask, and the
- * request is not being undone; always false outside of requests.
+ * Context: the control task, after bolt_set_round().
+ * Return: true if @cpu is the first of these CPUs, and the request is neither being undone
+ * nor part of the boot; false outside of requests, and while bolt_round is not set.
  */
 bool bolt_is_first_in(unsigned int cpu, const struct cpumask *mask)
 {
