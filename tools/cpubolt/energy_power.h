@@ -41,7 +41,7 @@ double energy_of_requests(const struct energy_model *model, enum energy_kind kin
 /** CPUs of an idle package that go for a while */
 struct energy_leave {
 	enum energy_kind kind;
-	unsigned int online, going; /* CPUs of the package that are online, and that go */
+	unsigned int online, going; /* CPUs online in the package before, and how many of these go */
 };
 
 /**

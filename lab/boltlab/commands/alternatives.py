@@ -25,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=cli.positive,
         default=20,
         metavar="N",
-        help="how often a CPU goes and comes in each way, idle and again busy (%(default)s)",
+        help="how often a CPU goes and comes in each way: N times while the CPU is idle, N times "
+        "while a task works there (%(default)s)",
     )
     parser.add_argument(
         "--seconds",

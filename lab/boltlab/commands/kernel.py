@@ -211,7 +211,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def show_check(found: Report) -> None:
-    """Print tables of ``found``: the hooks, the hunks of _todo(), and the changed functions.
+    """Print tables of ``found``: the hooks, hunks that fail or need a look, changed functions.
 
     Below the tables stand the overlay's files that the kernel already has, and counts of hooks and
     hunks.

@@ -438,7 +438,7 @@ static void test_a_device_that_comes_back_with_a_new_interrupt(void **state)
 /*
  * Another program takes the CPU offline to which the daemon has moved an interrupt. The affinity
  * that the kernel then chooses does not count as one that another program has set, so the affinity
- * that was found is put back.
+ * that the interrupt had before the daemon moved it is put back.
  */
 static void test_an_affinity_that_the_kernel_chooses(void **state)
 {
