@@ -136,7 +136,10 @@ static bool is_full(const struct plan *plan, unsigned int cpu)
 	return plan->held[cpu] >= MOST_ON_A_CPU;
 }
 
-/* Returns the CPU in choices, other than @place, with the least to do; NOWHERE if there is none. */
+/*
+ * Returns the CPU in choices, other than @place, with the least to do, but a full CPU only if all
+ * are full; NOWHERE if there is none.
+ */
 static int least_loaded(const struct plan *plan, int place)
 {
 	int found = NOWHERE;

@@ -221,8 +221,8 @@ def tree_of(kernel: Kernel, source: Source | None = None, jobs: int = 0) -> Iter
 
     If the tree is gone, or no longer holds a complete build with the stamp of ``kernel``, the tree
     is built anew, from the cache's source unless ``source`` is given. Raises KernelChangedError if
-    that is not possible, because the cache lacks the source or because current() does not return
-    ``kernel``.
+    that is not possible, because the cache lacks the source, or because ``kernel`` is no longer the
+    kernel of the present source and configuration (see current()).
     """
     with lock(kernel.tree) as fd:
         if _is_built(kernel.tree, kernel.stamp):
