@@ -15,7 +15,7 @@ struct core {
 	bool online;		/* a CPU of the core is online */
 	bool fixed;		/* a CPU of the core cannot go offline */
 	bool whole;		/* all CPUs of the core that are online are candidates */
-	bool kept;		/* --keep lists an offline CPU of the core */
+	bool kept;		/* --keep lists an offline CPU of the core: see list_cores() */
 	bool picked;
 };
 
@@ -244,6 +244,9 @@ static void list_cores(struct work *work)
 		if (set_has(work->machine, cpu, work->online) ||
 		    !set_has(work->machine, cpu, work->present))
 			continue;
+		/* With --smt off, the candidate of a core counts, and no other CPU of the core. */
+		if (work->selection->smt == SMT_OFF && !set_has(work->machine, cpu, work->cpus))
+			continue;
 		core = find_core(work, work->core[cpu]);
 		if (core)
 			core->kept = true;
@@ -346,10 +349,9 @@ static bool can_pick(const struct work *work, const struct core *core)
 	}
 	/*
 	 * A core with an offline CPU that --keep lists is picked by "set" only if another CPU of
-	 * the core cannot go and so is online in any case, or if --smt off makes one CPU of a core
-	 * suffice.
+	 * the core cannot go and so is online in any case.
 	 */
-	return !core->kept || core->fixed || work->selection->smt == SMT_OFF;
+	return !core->kept || core->fixed;
 }
 
 /* True if @one is picked before @other. */
