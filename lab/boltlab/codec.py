@@ -221,8 +221,9 @@ def save(text: str, path: Path) -> None:
     try:
         half.write_text(text, encoding="utf-8")
         half.replace(path)
-    except OSError as error:
-        raise BoltError(f"cannot write {path}: {error.strerror}") from error
-    finally:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             half.unlink()
+        if not isinstance(error, OSError):
+            raise
+        raise BoltError(f"cannot write {path}: {error.strerror}") from error
