@@ -267,7 +267,7 @@ static void test_a_keep_list_that_is_too_long_to_read(void **state)
 	overflows = true;
 	wait_for(30);
 	assert_int_equal(affinities, 0);
-	assert_explained("status", "keeps these on CPUs of a list longer than a page (irq_keep)");
+	assert_explained("status", "irq_keep is set, to CPUs of a list longer than a page");
 	end();
 }
 
@@ -488,7 +488,10 @@ static void test_a_device_that_is_closed(void **state)
 	end();
 }
 
-/* When irqbalance starts, the affinity of an interrupt without a row is put back, too. */
+/*
+ * When irqbalance starts, affinities of interrupts that have no row in /proc/interrupts are put
+ * back, too.
+ */
 static void test_a_closed_device_and_irqbalance(void **state)
 {
 	begin_with_a_move();

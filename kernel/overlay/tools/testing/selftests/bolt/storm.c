@@ -311,7 +311,7 @@ int main(int argc, char **args)
 	ksft_print_msg("seed=%llu\n", seed);
 	hire_all(arg_text(args, "actors", NULL));
 	if (enable(false) || all_back())
-		ksft_exit_fail_msg("Bolt cannot be disabled, or a CPU does not come, before the storm\n");
+		ksft_exit_fail_msg("Bolt cannot be disabled, or a CPU does not come\n");
 	tree_of_cpus(&before, true);
 	put(BOLT_DIR "settle_delay_ms", "100");
 	enable(bolt);
