@@ -21,7 +21,7 @@ struct state_row {
 	long long skips;	/* deferred teardowns, and startups that were not needed */
 	long long settles;	/* deferred teardowns that ran later */
 	long long slowed;	/* requests that went CPU by CPU because of the state */
-	long long ns;		/* time in callbacks, while timing is on */
+	long long ns;		/* time in settles, and in runs while timing was on */
 	char *name;		/* as in /sys/devices/system/cpu/hotplug/states */
 	char *reason;
 };

@@ -83,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the guests, print the tables, and write the page and the file of ``--json``.
 
     Raises BoltError when the options do not fit, this machine lacks something that the guests need,
-    or measure() or measure_bare() raises BoltError.
+    a kernel cannot be built, measure() or measure_bare() raises BoltError, or a file that is to be
+    written cannot be written.
     """
     commit = git.measured()
     measured = replace(_bare(args) if args.bare else _debian(args), commit=commit)

@@ -125,7 +125,7 @@ int bolt_control_start(void)
 	/*
 	 * User space must not choose the thread's CPUs, nor move the thread to
 	 * another control group. The mask of housekeeping CPUs is copied under RCU,
-	 * as in 7.3 a cpuset that isolates CPUs may replace such a mask meanwhile.
+	 * because in 7.3 a cpuset that isolates CPUs may replace such a mask.
 	 */
 	scoped_guard(rcu)
 		cpumask_copy(&cpus, housekeeping_cpumask(HK_TYPE_KTHREAD));

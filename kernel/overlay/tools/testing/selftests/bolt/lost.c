@@ -18,8 +18,8 @@
 #define SMT CPU_DIR "smt/control"
 
 /*
- * The CPUs of the tests: two that go together, and one that comes in the same
- * request.
+ * The CPUs of the tests. In most tests FIRST and SECOND go, or come, together; where
+ * CPUs go and come in one request, OTHER comes.
  */
 enum { FIRST, SECOND, OTHER, USED };
 
@@ -732,8 +732,8 @@ TEST_F_TIMEOUT(pairs, in_every_order, 3600)
 			continue;
 		if (variant->ask == SET_THEM) {
 			/*
-			 * The CPU that is to be lost is the CPU that comes, or another
-			 * CPU that goes.
+			 * CPU b goes. CPU a, which is to be lost, is the CPU that comes,
+			 * or the other CPU that goes.
 			 */
 			a = i & 2 ? self->bench.cpus[OTHER] : a;
 			ASSERT_EQ(0, ask_by_list(SET_THEM, self->bench.world.present &

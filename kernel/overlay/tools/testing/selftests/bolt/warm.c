@@ -17,7 +17,7 @@
 /* Counts of what has become of CPUs that waited, from DEBUG_DIR "stats". */
 struct ends {
 	long long returned;	/* CPUs that came back warm */
-	long long unanswered;	/* CPUs that did not answer, and so were woken natively */
+	long long unanswered;	/* CPUs that did not take the order to return in time */
 	long long cold;		/* CPUs that became natively dead */
 	long long silent;	/* CPUs that did not answer the order to become natively dead */
 };
