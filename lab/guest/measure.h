@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parts of the program measure. Every kind of measurement reports samples in nanoseconds. */
+/* What the source files of the program "measure" share. All samples are in nanoseconds. */
 #ifndef BOLT_MEASURE_H
 #define BOLT_MEASURE_H
 

@@ -4,8 +4,8 @@
  * model, and the keys of each section.
  *
  * A number may have a range, in which the true value may be: "97 (90..104)". Results are computed
- * with the numbers, and the ranges of results with one number after the other at the ends of its
- * range.
+ * with the numbers, and the ranges of results with each number at the ends of its range, one number
+ * at a time.
  */
 #ifndef ENERGY_MODEL_H
 #define ENERGY_MODEL_H

@@ -23,7 +23,7 @@ _CALLER = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\]\[ *([TC]\d+)\]")
 
 @dataclass
 class Access:
-    """One of two accesses: its kind, and its stack, beginning with the function of the access."""
+    """An access of a report: its kind, and its stack, beginning with the function of the access."""
 
     how: str
     stack: list[str] = field(default_factory=list)

@@ -131,7 +131,7 @@ def unplaced(patch: Path) -> str:
 
 
 def test_hooks_are_checked_in_a_minute(kernel_source: Source) -> None:
-    """All hooks apply to the source under test, and none has the state "look"."""
+    """All hooks apply to the source under test, and no person has to look at one (State.LOOK)."""
     where = (kernel_source.path, kernel_source.release)
     series = hooks.load(kernel_source.version.hooks)
     start = time.monotonic()

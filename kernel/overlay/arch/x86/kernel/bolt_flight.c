@@ -230,8 +230,8 @@ void bolt_look(void)
 	/* No IPI tells a CPU that is offline that kernel text was patched. */
 	sync_core();
 	/*
-	 * Until this CPU has vector_lock, the APIC must hold nothing back: see
-	 * bolt_look_hold(). Interrupts are off, so the CPU handles none.
+	 * While this CPU waits for vector_lock, the APIC must hold no interrupt back:
+	 * see bolt_look_hold(). Interrupts are off, so the CPU handles none.
 	 */
 	apic_write(APIC_TASKPRI, BOLT_TPR_USUAL);
 	/*

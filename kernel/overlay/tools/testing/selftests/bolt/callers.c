@@ -324,8 +324,8 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 		if (ail == THROTTLED)
 			ASSERT_EQ(0, put(GROUP "/cpu.max", quota));
 		/*
-		 * Waits until the next quota has begun, and Bolt has been switched
-		 * on or off.
+		 * Waits until a caller that is to be throttled has its next quota, and,
+		 * with Bolt just disabled, readers of the hotplug lock are fast again.
 		 */
 		wait_ms(ail == THROTTLED ? 2 * PERIOD / 1000 : 50);
 		shared->begin = 0;

@@ -32,7 +32,7 @@
 #define RESTORE_MAX 4096
 /* Room for the text of bolt/states. */
 #define RESTORE_ROWS (256 * 1024)
-/* If the kernel does not take the settings within this time, the program ends. */
+/* For so long a program waits at its end until its settings are restored. */
 #define RESTORE_PATIENCE_MS 60000
 
 /* How the text that a file shows becomes the text that is written. */
@@ -266,7 +266,7 @@ static inline void restore_now(void)
 	const char *disk = getenv("BOLT_DISK");
 	char now[RESTORE_MAX];
 
-	/* Without its driver, the device has no interrupts, whose affinity is a setting. */
+	/* A device that a test has unbound gets its interrupts back, whose affinity is restored below. */
 	if (restore_device)
 		restore_device();
 	rmdir(TRACE_INSTANCE);

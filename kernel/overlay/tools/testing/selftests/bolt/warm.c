@@ -225,7 +225,7 @@ TEST_F(warm, disabled_makes_all_cold)
 	EXPECT_ENDS(0, cpus_count(self->cpus));
 }
 
-/* One request brings back both CPUs that wait in the kernel and a CPU that is cold. */
+/* One request brings back CPUs that wait in the kernel together with a CPU that is cold. */
 TEST_F(warm, mixed)
 {
 	int first = cpus_first(self->cpus), n = cpus_count(self->cpus);
