@@ -40,7 +40,7 @@ def slower(run: Results, before: Results) -> list[str]:
     """Return a line for each case whose median with Bolt is over MOST times that in ``before``.
 
     Native medians are not compared: a native offline request waits for ticks, and so the median of
-    100 requests is 24 ms in one run and 31 ms in the next (arm64, the same kernel). A case of
+    100 requests is 24 ms in one run and 31 ms in another (arm64, the same kernel). A case of
     Results.latencies or Results.large is compared if both runs have the case with the same
     ``batch`` and ``cpus``, and with figures of native and of Bolt.
     """

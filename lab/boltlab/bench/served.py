@@ -25,8 +25,8 @@ class Change:
     Times are in ns of the guest's clock, counted from when the first UDP request was due. ``by``
     says what made the change: "file", a write by the program of the service; "agent", a write by
     the guest agent on the host's order; "host", the host, which took out a CPU that was online;
-    "daemon", cpuboltd. ``task`` is when a task that the program sent to the CPU after the CPU came
-    first ran there, 0 if the program sent no task.
+    "daemon", cpuboltd. When a CPU has come, the program may send a task to this CPU: ``task`` is
+    when the task ran there for the first time, 0 if the program sent no task.
     """
 
     change: str  # "online" or "offline"

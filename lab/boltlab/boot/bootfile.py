@@ -60,7 +60,7 @@ def to_json(results: BootResults) -> dict[str, Any]:
 
     Sizes for which no variant has a CPU-dependent time have no case. The object also says how the
     times of traced callbacks grow and, for boots in virtual time, what bootmodel.check() finds: the
-    errors of the model, and the model's times for machines of the talk.
+    errors of the model, and the model's times for machines of the talk (docs/boot.md).
     """
     document = {"schema": codec.SCHEMA, **asdict(results)}
     document["cases"] = [

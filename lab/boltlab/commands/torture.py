@@ -325,8 +325,8 @@ def _cases(
 ) -> Iterator[tuple[Case, Kernel]]:
     """Yield runs without end.
 
-    The ``fields`` (see Field) take turns. With --resume or --nightly, the next field is instead the one that lack()
-    puts first, by the book that ``look`` returns and the runs in ``stopped``.
+    The ``fields`` (see Field) take turns. With --resume or --nightly, the next field is instead the
+    one that lack() puts first, by the book that ``look`` returns and the runs in ``stopped``.
     """
     for turn in itertools.count():
         book = look()

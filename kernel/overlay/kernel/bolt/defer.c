@@ -201,8 +201,8 @@ void bolt_bringup_done(unsigned int cpu)
 	if (!bolt_set_empty(pending))
 		return;
 	/*
-	 * Code that walks both masks looks at bolt_undrained_mask first: such code would
-	 * miss @cpu if @cpu left that mask before it is seen in cpu_online_mask.
+	 * Code that walks undrained and online CPUs looks at bolt_undrained_mask first,
+	 * and would miss @cpu if it left that mask before it is seen in cpu_online_mask.
 	 */
 	smp_mb__before_atomic();
 	bolt_note_not_parked(cpu);

@@ -182,8 +182,8 @@ int bolt_run_callbacks(unsigned int cpu, enum cpuhp_state target)
 }
 
 /*
- * Runs teardowns of a CPU that is dead, or was never woken. A teardown that fails counts
- * as done, and the next one runs, as such a CPU cannot go back to where it came from.
+ * Runs teardowns of a CPU that is not online. A teardown that fails counts as done, and
+ * the next one runs, as such a CPU cannot go back to where it came from.
  */
 int bolt_run_dead_callbacks(unsigned int cpu, enum cpuhp_state target)
 {

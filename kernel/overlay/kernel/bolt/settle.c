@@ -430,7 +430,7 @@ int bolt_override(enum cpuhp_state state, bool critical)
 		bolt_unlock_states();
 		return -ENOENT;
 	}
-	/* The teardown's rebuild of scheduler domains is pending as another state. */
+	/* CPUHP_AP_ACTIVE: its rebuild of domains is pending as a state of its own. */
 	if (state == CPUHP_AP_ACTIVE)
 		bolt_settle_everywhere(BOLT_DOMAINS);
 	unit = bolt_row(state).unit;
@@ -439,7 +439,7 @@ int bolt_override(enum cpuhp_state state, bool critical)
 		    (unit == BOLT_NO_UNIT || bolt_row(s).unit != unit))
 			continue;
 		bolt_settle_everywhere(s);
-		/* Native teardowns will remove the sysfs entries that were looked up. */
+		/* visibility.c forgets sysfs entries that native teardowns remove. */
 		for_each_possible_cpu(cpu)
 			bolt_forget_entries(cpu, s);
 		bolt_set_overridden(s, critical);

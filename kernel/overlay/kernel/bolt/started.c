@@ -66,7 +66,7 @@ DEFINE_PER_CPU(enum cpuhp_state, bolt_reached);
  *
  * Context: any. The answer lasts as long as the hotplug lock is held; inside a
  * request it lasts only within a serial callback of @state: no other callback of @state
- * runs meanwhile; see turn.c and, for the other direction, bolt_run_threads().
+ * runs meanwhile (see turn.c); bolt_run_threads() keeps teardowns apart from startups.
  * Return: true if so.
  */
 bool cpuhp_started(unsigned int cpu, enum cpuhp_state state)

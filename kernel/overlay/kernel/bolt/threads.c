@@ -302,8 +302,8 @@ int bolt_wait_for_callback(unsigned int cpu)
 	st->node = NULL;
 	st->last = NULL;
 	/*
-	 * The flag is cleared, so that the next start of the thread does not count as
-	 * one for a single callback.
+	 * Else the next start of the thread would count as a start for a single
+	 * callback.
 	 */
 	st->single = false;
 	return st->result;

@@ -157,8 +157,8 @@ static bool bolt_give_up(unsigned int cpu)
 #endif
 
 /*
- * As bolt_kick(), for a CPU that waits in the kernel. Returns false if the CPU was not
- * woken there, and must be woken natively.
+ * Wakes a CPU from its wait in the kernel. Returns false if the CPU does not wait there,
+ * or could not be woken, and must be woken natively.
  */
 static bool bolt_kick_warm(unsigned int cpu)
 {

@@ -94,7 +94,7 @@ static struct bolt_uevent __rcu **bolt_uevent_slot(const struct device *dev)
  * @slot:	where the device's variables are kept; holds NULL before the first
  *		event
  *
- * Context: may sleep; hotplug lock held for writing.
+ * Context: as bolt_show().
  */
 static void bolt_uevent_send(struct device *dev, enum kobject_action action,
 			     struct bolt_uevent __rcu **slot)
@@ -421,7 +421,7 @@ int bolt_hide(unsigned int cpu, enum cpuhp_state state,
  * @cpu:	the CPU
  * @state:	the state
  *
- * Context: hotplug lock held for writing; may sleep.
+ * Context: as bolt_forget_entries().
  */
 void bolt_show(unsigned int cpu, enum cpuhp_state state)
 {

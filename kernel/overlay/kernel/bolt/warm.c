@@ -352,10 +352,10 @@ int bolt_warm_want(bool warm)
 /*
  * Suspend to idle leaves CPUs that are offline where they are, perhaps for hours,
  * and a CPU that waits in the kernel may keep its package or cluster from the
- * deepest idle states. As in bolt_warm_want(), a request that has not seen the flag
- * is over before bolt_warm_leave() gets the lock. While Bolt is disabled no CPU waits, so
- * bolt_warm_leave() is not called: its locks may be held by a task whose callback of a
- * hotplug state never returns, and such a task must not block the suspend.
+ * deepest idle states. As in bolt_warm_want(), a request that has not seen
+ * bolt_suspending set is over before bolt_warm_leave() gets the hotplug lock. While Bolt
+ * is disabled no CPU waits, so bolt_warm_leave() is not called: its locks may be held by
+ * a task whose hotplug callback never returns, which must not block the suspend.
  */
 static int bolt_warm_pm(struct notifier_block *nb, unsigned long action, void *unused)
 {

@@ -24,8 +24,8 @@ static bool bolt_caches_wait;
  * bolt_startup_delay - give a CPU time to accept a startup IPI
  * @usecs:	how long to wait at most, in microseconds
  *
- * In a request that may take shortcuts, returns early when the CPU has reported itself
- * alive, as it has then accepted the IPI.
+ * In a request, except in boot and resume, returns early when the CPU has reported
+ * itself alive, as it has then accepted the IPI.
  *
  * Context: the task that wakes the CPU, inside a hotplug operation; preemption off.
  */
@@ -74,8 +74,8 @@ unsigned int bolt_arch_wave(unsigned int cpu)
 /**
  * bolt_arch_slots - how many CPUs may be on their way up at once
  *
- * All CPUs may, if each CPU can find out its own number; else a variable tells it to one
- * at a time. The limit BOLT_SLOTS is for guests whose CPUs spin in the queue of a lock;
+ * All CPUs may, if each CPU can find out its own number; else only one, as one variable
+ * tells it its number. The limit BOLT_SLOTS is for guests whose CPUs spin for a lock;
  * on x86, with CONFIG_PARAVIRT, a guest's spinlock has no queue, or a queue in which CPUs
  * halt, unless the host says that the guest has CPUs to itself, or the command line
  * forbids such locks ("nopvspin"). CPUs of a Xen PV guest come by cpu_bringup(), which

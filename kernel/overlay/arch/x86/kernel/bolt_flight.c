@@ -4,9 +4,9 @@
  * the CPU, but a device may have sent an interrupt before, and that interrupt still
  * reaches the APIC of the CPU. Natively the CPU waits for a millisecond while the
  * machine is stopped, looks which vectors are pending in its APIC, and sends those
- * interrupts to the CPUs that they were moved to. In a request that may take shortcuts, a
- * CPU whose vectors have no interrupt that may be in flight does not look. Otherwise, if
- * bolt_look_later() returns true, a CPU of a request waits and looks only after the CPU
+ * interrupts to the CPUs that they were moved to. In a request, except in suspend, reboot
+ * and kexec, a CPU does not look if no interrupt of its vectors may be in flight. If one
+ * may, and bolt_look_later() returns true, the CPU waits and looks only after the CPU
  * has reported its death, when the machine is no longer stopped:
  *
  *	fixup_irqs()		bolt_look_later(): the look is put off
@@ -95,10 +95,10 @@ static struct cpumask bolt_looking;
 /**
  * bolt_look_later - put off the look of this CPU for interrupts in flight
  *
- * The look is not put off outside of requests, nor in a request that may take no
- * shortcuts. The look cannot be put off if the platform lets CPUs die, or wakes them, in
- * a way of its own, because only the native way calls bolt_look(), and waits for the end
- * of the look.
+ * The look is not put off outside of requests, nor in boot, suspend, reboot and kexec.
+ * The look cannot be put off if the platform lets CPUs die, or wakes them, in a way of
+ * its own, because only the native way calls bolt_look(), and waits for the end of the
+ * look.
  *
  * Context: the CPU, in the stop in which it goes; its interrupts have moved, and
  * may be in flight.

@@ -3,11 +3,11 @@
  * x86: TSC tests of CPUs that return. A CPU that comes by a reset, and natively would be
  * tested, calls bolt_tsc_retest() from check_tsc_sync_target(), before the native test.
  *
- * The native test compares the TSC of a CPU that comes with that of an online CPU, for
- * 2 ms, or for 20 ms if no other CPU of the package is online: most of a bring-up. Where
- * there is an MSR for the offset, TSC_ADJUST, only such first CPUs of packages are
- * tested. Where there is no such MSR, a CPU that a request brings back by INIT gets a
- * short test, if the request may take shortcuts, if the CPU has passed the native (long)
+ * The native test takes most of a bring-up: it compares the TSC of a CPU that comes with
+ * that of an online CPU, for 2 ms, or for 20 ms if no other CPU of the package is online.
+ * Where there is an MSR for the offset, TSC_ADJUST, only the CPU that comes first in its
+ * package is tested. Where there is no such MSR, a CPU that a request brings back by
+ * INIT, not in boot or resume, gets a short test, if the CPU has passed the native (long)
  * test in this boot, and after the last resume if there was one, and if its package was
  * not offline as a whole since that test (@passed of struct bolt_tsc says it exactly):
  * INIT does not touch the TSC. Only firmware or a hypervisor may have written to the TSC

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit: a request that parks a CPU does not wake a per-CPU thread that sleeps there.
- * The thread does work that it got meanwhile when the CPU is back, and can be ended
- * while the CPU is parked.
+ * Work that the thread gets meanwhile is done when the CPU is back. The thread can be
+ * ended while the CPU is parked.
  */
 #include <linux/completion.h>
 #include <linux/jiffies.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit: the first suite checks the rows of states, without touching a CPU. The
- * second suite is about states that are fit for requests for several CPUs, and
- * states that are not. The second suite takes all CPUs but the first offline and
- * back, together and one after the other; it is skipped with fewer than three CPUs.
+ * KUnit: the first suite checks the policy's rows, without touching a CPU. The second
+ * suite is about states that are fit for requests for several CPUs, and states that are
+ * not. The second suite takes all CPUs but the first offline and back, together and one
+ * after the other; it is skipped with fewer than three CPUs.
  */
 #ifdef CONFIG_BOLT_KUNIT_TEST
 
@@ -317,8 +317,8 @@ static void a_failure_is_undone(struct kunit *test)
 }
 
 /*
- * A state is fit or unfit as the administrator has declared, until that is taken back. The
- * counts of the state grow until the state is removed.
+ * A state is fit or unfit as the administrator has declared, until the declaration is
+ * taken back. The counts of the state grow until the state is removed.
  */
 static void the_administrator_decides(struct kunit *test)
 {

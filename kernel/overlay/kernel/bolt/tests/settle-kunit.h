@@ -489,7 +489,7 @@ static s8 *threshold_of(struct kunit *test, unsigned int cpu)
 	return &per_cpu_ptr(zone->per_cpu_zonestats, cpu)->stat_threshold;
 }
 
-/* A CPU that returns has its old threshold; or the new one, if one was set meanwhile. */
+/* A CPU returns with its old threshold, or with a new one that was set in its absence. */
 static void thresholds_follow_changes(struct kunit *test)
 {
 	s8 *own = threshold_of(test, victim), *first = threshold_of(test, 0);

@@ -76,8 +76,8 @@ static inline unsigned int compat_nr_irqs(void)
 #define COMPAT_ZSWAP_PAGES 2
 
 /*
- * How many descriptors for calls from the dead CPU to other CPUs smpcfd_dead_cpu()
- * frees: one for each possible CPU.
+ * How many descriptors smpcfd_dead_cpu() frees of those that the dead CPU had for calls
+ * to other CPUs: one for each possible CPU.
  */
 #define compat_csds_freed() num_possible_cpus()
 

@@ -60,8 +60,8 @@ static inline unsigned int compat_nr_irqs(void)
 #define COMPAT_ZSWAP_PAGES 0
 
 /*
- * How many descriptors for calls from the dead CPU to other CPUs smpcfd_dead_cpu()
- * frees: none, as the descriptors of a CPU that has come once are never freed.
+ * How many descriptors smpcfd_dead_cpu() frees of those that the dead CPU had for calls
+ * to other CPUs: none, as the descriptors of a CPU that has come once are never freed.
  */
 #define compat_csds_freed() 0
 

@@ -343,7 +343,7 @@ static void measure(struct __test_metadata *_metadata, enum ail ail,
 			turn_idle(pid, middle(usual, round));
 		ASSERT_EQ(pid, waitpid(pid, &status, WUNTRACED));
 		end = shared->end ?: now_ns();
-		/* After this wait a reader that has waited for the lock has taken it. */
+		/* After this wait a reader that has waited for the hotplug lock has taken it. */
 		wait_ms(2);
 		/*
 		 * Natively a caller may be killed before it gets to all CPUs of the
@@ -436,9 +436,9 @@ TEST_F_TIMEOUT(callers, request_is_not_held, 3600)
 		       wants[i].name, times[0].took / nr / 1000, times[0].held / 1000,
 		       times[1].took / nr / 1000, times[1].held / 1000);
 		/*
-		 * Bolt holds the lock for the whole batch, but natively the lock is
-		 * released after each CPU. So the time that a native batch takes counts as
-		 * the native wait of a reader.
+		 * Bolt holds the hotplug lock for the whole batch, but natively the lock
+		 * is released after each CPU. So the time that a native batch takes counts
+		 * as the native wait of a reader.
 		 */
 		if (wants[i].batch)
 			times[0].held = times[0].took / nr;

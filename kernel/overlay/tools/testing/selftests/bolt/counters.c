@@ -209,8 +209,8 @@ static bool is_known(const char *name)
 
 /*
  * Reads all counters. Returns how many have gone backwards since the last reading,
- * without those that is_known() names. If @native is true, adds the counters that it would
- * count to the list "backwards" instead, and returns 0.
+ * without those that is_known() names. If @native is true, adds these counters to the list
+ * "backwards" instead, and returns 0.
  */
 static int step(struct __test_metadata *_metadata, bool native, const char *when)
 {

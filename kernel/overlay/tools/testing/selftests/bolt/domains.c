@@ -472,7 +472,7 @@ TEST_F_TIMEOUT(domains, partition_is_sync, 120)
 	EXPECT_EQ(0, put_in(V2, 1, "cpuset.cpus.partition", "member"));
 }
 
-/* After "STATE critical" for sched:active, the rebuild of domains is not deferred. */
+/* When bolt/states makes sched:active critical, the rebuild of domains is not deferred. */
 TEST_F_TIMEOUT(domains, critical_is_sync, 120)
 {
 	if (!park(_metadata))

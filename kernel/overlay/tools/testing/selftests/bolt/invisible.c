@@ -407,7 +407,7 @@ TEST_F_TIMEOUT(invisible, parked_and_settled, 600)
 	}
 }
 
-/* Descriptors of files that vanish with the CPU: of all these files, or of FDS_MAX. */
+/* Descriptors of files that vanish with the CPU: at most FDS_MAX of these files. */
 #define FDS_MAX 256
 
 struct held {

@@ -215,7 +215,7 @@ TEST_F_TIMEOUT(irqs, off_and_on_again, 300)
 	EXPECT_EQ(0, set_online(VICTIM, false));
 	ASSERT_EQ(0, enable(true));
 	EXPECT_TRUE(arrives_on(-1, tty, "2"));
-	/* The interrupt arrives on the CPU as soon as the CPU is back. */
+	/* When the CPU in irq_keep is back, the interrupt arrives on that CPU again. */
 	EXPECT_EQ(0, set_online(VICTIM, true));
 	EXPECT_TRUE(arrives_on(-1, tty, "1"));
 	EXPECT_EQ(-EBUSY, set_online(VICTIM, false));

@@ -638,8 +638,8 @@ TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 }
 
 /*
- * The CPU comes back neither with the other CPUs nor alone; the driver core must still be
- * told that the CPU is offline.
+ * After a suspend a CPU comes back neither with the other CPUs nor when the kernel tries once
+ * more for this CPU alone; the driver core must still be told that the CPU is offline.
  */
 TEST_F_TIMEOUT(stubborn, not_back_after_suspend, 300)
 {

@@ -244,8 +244,9 @@ static void note(char *text, const struct task *task, const char *when)
 }
 
 /*
- * The test has tasks that run all the time or sleep all the time: for a task that wakes
- * up in the middle of a request, chance decides which rule applies, natively too.
+ * The test has tasks that run all the time, or sleep until the test wakes them: if a task
+ * wakes up in the middle of a request, chance decides, natively too, whether the kernel finds
+ * the task running or asleep.
  */
 struct pinned {
 	const char *name;

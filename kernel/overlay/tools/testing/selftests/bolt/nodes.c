@@ -123,7 +123,7 @@ TEST_F(nodes, open_files_answer_enodev)
 	}
 }
 
-/* A program that entered a directory before Bolt hid the directory finds no file there either. */
+/* A program that entered a directory before Bolt hid the directory finds no file there. */
 TEST_F(nodes, from_inside_the_directory)
 {
 	int dir = open(CPU_DIR "cpu1/topology", O_RDONLY | O_DIRECTORY);

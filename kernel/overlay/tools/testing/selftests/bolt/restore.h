@@ -30,7 +30,7 @@
 #define TRACE_INSTANCE TRACE_DIR "instances/bolt/"
 
 #define RESTORE_MAX 4096
-/* Room for the text of bolt/states. */
+/* Room for the text of debugfs/bolt/states. */
 #define RESTORE_ROWS (256 * 1024)
 /* For so long a program waits at its end until its settings are restored. */
 #define RESTORE_PATIENCE_MS 60000
@@ -76,7 +76,7 @@ static struct restore_setting {
 } *restore_settings;
 
 static size_t restore_nr;
-static char *restore_rows;	/* the text of bolt/states */
+static char *restore_rows;	/* the text of debugfs/bolt/states */
 static bool restore_v1;		/* whether cpusets were of version 1 at the beginning */
 static void (*restore_device)(void);	/* binds a device that tests unbind; or NULL */
 static pid_t restore_pid;	/* the main process of the program, or 0 */
@@ -156,8 +156,9 @@ static inline bool restore_v2(void)
 }
 
 /*
- * Reads the words that user space has written for state @nr, of which bolt/states shows each
- * with "!" at its end. @words then has "" for a word that user space has not written.
+ * Reads into @words the words that user space has written for state @nr: in @rows, a text of
+ * debugfs/bolt/states, such a word ends with "!". A word that user space has not written
+ * becomes "".
  */
 static inline void restore_words(const char *rows, int nr, char words[2][24])
 {
@@ -266,7 +267,7 @@ static inline void restore_now(void)
 	const char *disk = getenv("BOLT_DISK");
 	char now[RESTORE_MAX];
 
-	/* A device that a test has unbound gets its interrupts back, whose affinity is restored below. */
+	/* A device that was unbound gets interrupts, whose affinity is restored below. */
 	if (restore_device)
 		restore_device();
 	rmdir(TRACE_INSTANCE);

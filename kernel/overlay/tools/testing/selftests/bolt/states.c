@@ -623,7 +623,7 @@ TEST_F(states, entries_that_are_kept_are_freed)
 	long long bytes = 0, freed, least = LLONG_MAX;
 
 	ASSERT_EQ(0, put(BOLT_DIR "settle_delay_ms", "1000000"));
-	/* Other tasks may free objects meanwhile, too, but hardly in all three rounds. */
+	/* In a round other tasks may free objects as well, but hardly in all three rounds. */
 	for (int i = 0; i < 3; i++) {
 		freed = settle_entries(&bytes);
 		TH_LOG("%lld bytes kept, %lld freed", bytes, freed);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The actors of storm.c, which are processes that act at the same time: what each kind does,
- * and with which errors its attempts and, because of it, those of others may be refused.
+ * with which errors attempts of this kind may be refused, and with which errors attempts of
+ * other actors may be refused because an actor of this kind takes part.
  */
 #ifndef SELFTESTS_BOLT_STORM_H
 #define SELFTESTS_BOLT_STORM_H

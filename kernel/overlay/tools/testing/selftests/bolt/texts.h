@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 /*
- * Removes the lines of bolt/stats that say how much memory is kept, because these amounts
- * change when other CPUs free objects in the slabs of parked CPUs. Returns the new
+ * Removes the lines of debugfs/bolt/stats that say how much memory is kept, because these
+ * amounts change when other CPUs free objects in the slabs of parked CPUs. Returns the new
  * length.
  */
 static inline size_t drop_kept(char *text, size_t n)
