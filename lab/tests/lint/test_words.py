@@ -31,12 +31,13 @@ LONGEST = 100  # characters
 def reasons() -> list[tuple[str, str]]:
     """Return file and text of each reason in the policy, as bolt/states can show it."""
     found = []
-    for path in sorted((OVERLAY / "kernel/bolt").rglob("*.[ch]")):
+    folders = (OVERLAY, *sorted((KERNEL / "hooks").glob("*/overlay")))
+    for path in (each for one in folders for each in sorted((one / "kernel/bolt").rglob("*.[ch]"))):
         if "tests" in path.parts:
             continue
         text = path.read_text(encoding="utf-8")
         found += [(path.name, reason) for reason in REASON.findall(text)]
-        if path.name == "rows.h":
+        if path.name in ("rows.h", "compat-rows.h"):
             found += [(path.name, one or other) for one, other in ROW.findall(text)]
         found += [(path.name, reason) for reason in NAMED.findall(text)]
     for folder in sorted((KERNEL / "hooks").iterdir()):

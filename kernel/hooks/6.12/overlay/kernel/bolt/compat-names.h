@@ -3,7 +3,7 @@
 NAMED_CONCURRENT("mm/compaction:online", "",
 		 "startup only: lets kcompactd run on all CPUs of its node"),
 NAMED_SERIAL("pci/xgene:online", "",
-	     "startup only: moves to the CPU the interrupts that belong to it"),
+	     "startup only: moves interrupts that belong to the CPU to the CPU"),
 NAMED_SERIAL("perf/x86/intel/i915:online", "i915",
 	     "a PMU's reader hands over to a CPU that stays; if none reads, a CPU that comes does"),
 NAMED_LAZY("swap_slots_cache", "", CONCURRENT,
