@@ -72,7 +72,7 @@ def add_one_arch(parser: argparse.ArgumentParser) -> None:
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """Add ``--source`` and ``--version``: either sets args.source, a Where for source.resolve()."""
+    """Add ``--source`` and ``--version``: either sets args.source, for source.resolve()."""
     either = parser.add_mutually_exclusive_group()
     either.add_argument(
         "--source",

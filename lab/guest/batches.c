@@ -2,9 +2,9 @@
 /*
  * Traces requests for several CPUs, so that the lab can count, for instance, the grace
  * periods in each request. The text of the function_graph tracer and of the cpuhp events
- * goes to the trace port, each request, and each settling of CPUs, between two marker
- * lines. On a kernel without requests for several CPUs the CPUs go and come one after the
- * other.
+ * goes to the trace port; the text of each request, and of each settling of CPUs, is
+ * between two marker lines. On a kernel without requests for several CPUs the CPUs go and
+ * come one after the other.
  * usage: batches cpus=LIST sizes=LIST n=N warmup=N gap_ms=N control=CPU functions=A,B,...
  */
 #define _GNU_SOURCE

@@ -36,7 +36,7 @@ struct worker {
 extern const struct worker cpu_workers[], time_workers[], disk_workers[], net_workers[],
 	group_workers[];
 
-/* Workers that the program load starts only if an argument more= names them. */
+/* Workers that the program load starts only if it has an argument more=, see load.c. */
 extern const struct worker sched_workers[], bpf_workers[];
 
 extern struct entry *me;

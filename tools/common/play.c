@@ -242,7 +242,7 @@ static int step(struct player *player, const struct sample *sample, unsigned lon
 	return 0;
 }
 
-/* Returns the mean of @trace from @begin to @end, in seconds; @begin lies in the row @row. */
+/* Returns the mean of @trace between the seconds @begin, which lies in row @row, and @end. */
 static struct sample mean_of(const struct load_trace *trace, unsigned int row, double begin,
 			     double end)
 {

@@ -24,8 +24,8 @@
 /** A number of a model */
 struct quantity {
 	double value, low, high;
-	unsigned int line;		/* line of the file; 1: option; 0: there is no number */
-	const char *file;		/* name of the file, owned by the model; NULL: option */
+	unsigned int line;		/* line of the file; 1: from an option; 0: no number */
+	const char *file;		/* the file's name, owned by the model; NULL: an option */
 };
 
 /** An idle state of a CPU; its power is what the CPU takes more than in the deepest idle state */

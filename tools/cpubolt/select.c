@@ -263,9 +263,9 @@ static void list_cores(struct work *work)
 
 /*
  * With --smt off, the one CPU of a core that is to be online is the CPU with the highest rank: 3
- * for a CPU online that cannot go or that --keep lists, 2 for other CPUs online, 1 for CPUs
- * offline, 0 for those that --keep lists, as these stay offline. Of CPUs with the same rank, the
- * first is chosen.
+ * for a CPU online that cannot go or that --keep lists, 2 for other CPUs online, 0 for a CPU
+ * offline that --keep lists, as that CPU stays offline, 1 for other CPUs offline. Of CPUs with the
+ * same rank, the first is chosen.
  */
 static int rank(struct work *work, unsigned int cpu)
 {

@@ -78,7 +78,7 @@ static void put_format(FILE *out, const char *system, const char *event)
 	free(path);
 }
 
-/* Of a system tracefs_system_events() lists the events, which are directories, not its files. */
+/* tracefs_system_events() lists a system's events, which are directories, but not its files. */
 static void put_formats(FILE *out, const char *system)
 {
 	char **events = tracefs_system_events(NULL, system);

@@ -77,10 +77,10 @@ static void on_foreign(void *data, unsigned int cpu, bool online, bool taken)
 }
 
 /*
- * Finds which CPUs are usable, and which of these are the floor. The daemon leaves alone the CPUs
- * of floor_alone(), CPUs that other programs have taken and, as long as owner_waits() says so, CPUs
- * that failed in a request or that another program has brought back: while such a CPU is online,
- * the floor has the CPU; while the CPU is offline, the CPU is not usable.
+ * Finds which CPUs are usable, and which of these are the floor. The CPUs of floor_alone(), and
+ * CPUs that other programs have taken, are not usable. A CPU that failed in a request, or that
+ * another program has brought back, is left alone as long as owner_waits() says so: while the CPU
+ * is online, the floor has the CPU; while the CPU is offline, the CPU is not usable.
  */
 static int find_usable(struct daemon *daemon)
 {
@@ -720,7 +720,7 @@ int daemon_begin(struct daemon *daemon)
 	if (err)
 		return err;
 	memcpy(daemon->before, daemon->owner.online, daemon->machine->size);
-	/* CPUs that did not come back: save() keeps these in the file, for restore() at the end. */
+	/* CPUs of an earlier daemon that are still offline: save() keeps these for restore(). */
 	if (!daemon->dry_run)
 		state_load(daemon->machine, daemon->left);
 	listen_to_events(daemon);
@@ -730,8 +730,8 @@ int daemon_begin(struct daemon *daemon)
 }
 
 /*
- * Takes the lock: apart from dry runs, one daemon runs at a time, and no daemon while "--restore"
- * puts CPUs back.
+ * Locks LOCK_FILE, and returns its descriptor: apart from dry runs, one daemon runs at a time, and
+ * no daemon while "--restore" puts CPUs back.
  */
 static int lock_alone(const struct machine *machine)
 {

@@ -28,8 +28,9 @@ struct interrupts *interrupts_new(struct machine *machine, const struct config *
 	all->rules.dwell_us = config->interrupts.dwell_s * SECOND_US;
 	all->others = calloc(machine->count + 1, sizeof(*all->others));
 	/*
-	 * Affinities that could not be put back when the daemon began are still in the file. The
-	 * daemon keeps these in the file, and tries again when put_back() runs, and at its end.
+	 * Affinities that could not be put back when the daemon began are still in IRQ_STATE_FILE.
+	 * The daemon keeps these in the file, and tries again whenever it begins to leave all
+	 * interrupts alone, and at its end.
 	 */
 	if (!dry_run)
 		irq_state_load(machine, &all->left);

@@ -34,7 +34,7 @@ void irqs_free(struct irq **irqs, size_t count)
 
 /*
  * Takes over, with the affinity that was found, an interrupt that an earlier daemon has moved, or
- * that keep_lost() has kept.
+ * that this daemon has moved, and that had no row in /proc/interrupts until now.
  */
 static void adopt(struct interrupts *all, struct irq *irq)
 {

@@ -199,9 +199,9 @@ static bool is_strict(const struct task *task)
 }
 
 /*
- * While CPUs 2-7 of eight are offline, the online part of the mask of a task that may run on CPUs
- * 0-1 only is all CPUs that are online, as of a task that may run on all CPUs. So while a CPU is
- * offline, only the whole mask says whether CPUs were chosen for the task.
+ * While CPUs 2-7 of eight are offline, the masks of a task that may run on CPUs 0-1 only, and of a
+ * task that may run on all CPUs, have the same online part: CPUs 0-1. So while a CPU is offline,
+ * only the whole mask says whether CPUs were chosen for the task.
  */
 static void consider_task(struct search *search, int pid, int tid)
 {

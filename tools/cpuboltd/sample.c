@@ -140,8 +140,8 @@ int sample_take(const struct machine *machine, struct counters *counters, uint64
 		return err;
 	}
 	/*
-	 * The daemon's own task, which reads the file, is not to count, nor is the task of a busy
-	 * CPU that is left alone, such as an isolated CPU.
+	 * The daemon's own task, which reads /proc/stat, is not to count as runnable, nor is the
+	 * task of a busy CPU that is left alone, such as an isolated CPU.
 	 */
 	inputs->runnable -= inputs->runnable > 0;
 	for (cpu = 0; cpu < machine->count; cpu++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests single files: bolt/NAME by name, settle, and files that cannot be read or written. Also
- * tests that a recorded tree has no monitor.
+ * Tests single files: files of bolt/, which a caller reads and writes by name; bolt/settle; and
+ * files that cannot be read or written. Also tests that a recorded tree has no monitor.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -69,8 +69,8 @@ static void test_a_later_program_knows(void **state)
 	assert_int_equal(topology.core, 9);
 	cpubolt_close(later);
 	/*
-	 * After another boot the file is not used, and only the link to its node tells where CPU 9
-	 * is.
+	 * After another boot the file is not used, and only the link from CPU 9 to its node tells
+	 * where CPU 9 is.
 	 */
 	tree_write(tree_folder(), "proc/sys/kernel/random/boot_id", "another\n");
 	assert_int_equal(cpubolt_open(tree_folder(), &later), 0);

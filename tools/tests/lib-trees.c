@@ -209,7 +209,7 @@ static void test_halfway_with_bolt(void **state)
 	assert_int_equal(cpubolt_state(handle, 2), CPUBOLT_STATE_HALFWAY);
 	/*
 	 * CPU 0, which the undo list of last_error names, may be half-way, so the library learns
-	 * from CPU 1, which no undo list names, which hotplug state is the last one.
+	 * the number of the last hotplug state from CPU 1, which no undo list names.
 	 */
 	tree_write(folder, CPUS "bolt/last_error",
 		   "batch=9 pid=1 cpu=1 state=a errno=5 undo=0:a\n");

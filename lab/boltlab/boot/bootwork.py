@@ -106,8 +106,8 @@ def table(works: Iterable[Work], part: Part, top: int = 12) -> list[str]:
     """Return lines to print: for each boot its instructions for a further CPU, and functions.
 
     The functions are the ``top`` ones that take the most instructions beyond those of the boot on
-    one CPU, with instructions of all further CPUs together. Functions in ``part.spins`` are shown
-    as well, marked "(waits)".
+    one CPU. The number behind a function is for all further CPUs together. Functions in
+    ``part.spins`` are shown as well, marked "(waits)".
     """
     runs = list(works)
     share = each(runs, part)

@@ -40,8 +40,8 @@ TICKLESS = "torture"
 class Row:
     """The costs for bystanders of requests of one direction for ``batch`` of ``cpus`` CPUs.
 
-    Without Bolt a write is for one CPU only; the writes for all ``batch`` CPUs together count as
-    one request there.
+    Without Bolt a write is for one CPU only, and so the writes for all ``batch`` CPUs together
+    count as one request.
 
     In microseconds of virtual time: ``longest`` is the longest time for which a bystander's task
     could not run, ``off`` the longest time with interrupts off (None: not known), and ``stolen``

@@ -97,8 +97,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, print the tables, write the files of ``--json``; return 1 if guests have failed.
 
-    Raises BoltError when an option or the set-up is wrong, or reference.check() finds wrong
-    baselines.
+    Raises BoltError when an option or the set-up is wrong, or reference.check() finds that a figure
+    of native or expedited is wrong.
     """
     plan = Plan(
         cases=args.cases,
@@ -150,7 +150,8 @@ def measure(
 ) -> Results:
     """Build the kernels, run the guests of ``plan``, and return the results.
 
-    Raises BoltError when a build or guest fails, or reference.check() finds wrong baselines.
+    Raises BoltError when a build or guest fails, or reference.check() finds that a figure of native
+    or expedited is wrong.
     """
     commit = git.measured()
     kernels = prepare([target], plan, where, jobs)
@@ -202,7 +203,7 @@ def _again(args: argparse.Namespace, bench: Bench, file: Path | None) -> str:
 
 
 def _trusted(bench: Bench, measured: Results) -> Results:
-    """Return ``measured``, with a note if its baselines cannot be compared with the reference.
+    """Return ``measured``, with a note if there are no reference figures to compare it with.
 
     If reference.check() raises, the kept figures of the guests of ``bench`` are removed, so that a
     later call with --resume does not use these figures.
@@ -258,8 +259,8 @@ def _joined(
     """Return the results of a bench's elements, each of which ran some jobs.
 
     Returns an UnfinishedError if elements have failed, and figures of their guests are lacking.
-    Raises BoltError when an element has not run to its end, or reference.check() finds wrong
-    baselines.
+    Raises BoltError when an element has not run to its end, or reference.check() finds that a
+    figure of native or expedited is wrong.
     """
     target, setting, plan, _ = bench
     failed: list[Failed] = []
@@ -318,8 +319,8 @@ def collect(
 
     ``commit`` is what git.measured() returned before the kernels were built. What each guest has
     measured is kept in the cache: see ledger.keep(). With ``resume``, a guest is not run if valid
-    figures of the guest with the same origin are kept. Raises UnfinishedError when guests fail, and
-    BoltError when the set-up is wrong.
+    figures of the guest are kept whose origin (see ledger.py) is still the same. Raises
+    UnfinishedError when guests fail, and BoltError when the set-up is wrong.
     """
     done = _run(target, setting, plan, jobs_of(target, setting, plan, kernels), resume)
     first = next(iter(kernels.values()))

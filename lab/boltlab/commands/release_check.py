@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the steps until a step fails, and write the page; with ``--list``, only list the steps.
+    """Run the steps until a step fails, and write the results; with ``--list``, only list steps.
 
     A step that has passed on the present sources and ``--version`` (see steps.folder()) runs again
     only with ``--again``, or if data/release.toml says that the step always runs.

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the tables, and write figures and page; with ``--docs``: see _docs().
+    """Print the tables, write figures and page; with ``--docs``, renew README and docs instead.
 
     Raises BoltError if no file is named, a file is no result file, or two files would give reports
     of the same name (see summary.stem()).

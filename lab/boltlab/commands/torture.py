@@ -138,7 +138,8 @@ class Field:
 def run(args: argparse.Namespace) -> int:
     """Make runs, or do what ``--list``, ``--planted`` or ``--races`` asks.
 
-    Returns 1 if a run has failed, a check has missed its planted bug, or _races() has returned 1.
+    Returns 1 if a run has failed, a check has missed its planted bug, or ``--races`` has found a
+    race that is due to Bolt and not known.
     """
     args.results = args.results or _ledger(args.source)
     if args.least and not (args.resume or args.nightly):
@@ -192,8 +193,8 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -
     for done, (case, kernel) in enumerate(cases):
         outcome = _played(case, kernel)
         with codec.changing():
-            # The book is saved even if the run does not count, because each row of a job array
-            # must leave a ledger.
+            # The file of counts is written even if the run does not count, because each row of a
+            # job array must leave such a file, its ledger.
             book = tally.load(args.results)
             if outcome:
                 book.add(case, outcome, time.strftime("%Y-%m-%d"), fingerprint)
@@ -210,7 +211,7 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -
 
 
 def _played(case: Case, kernel: Kernel) -> Outcome | None:
-    """Do what play() does; return None, and say why, if faults of QEMU stopped the guest each time.
+    """Return the outcome of play(); if faults of QEMU stopped every try, say so and return None.
 
     A run without an outcome is not added to the counts; the command goes on with other runs, but
     fails in the end.
@@ -511,8 +512,9 @@ def _hunt(
     """Run ``stories`` on the architecture ``name`` until the time is over.
 
     With ``--runs`` so many runs are made instead, with ``--seed`` one run. The races of the runs
-    are added to the ledger ``path``. Returns whether a run has failed, or Ledger.open() has a race;
-    with ``--seed``, only a race that the run has shown counts.
+    are added to the ledger ``path``. Returns whether a run has failed, or the ledger has a race
+    that is due to Bolt and not known (Ledger.open()); with ``--seed``, only a race that the run has
+    shown counts.
     """
     plan, broken, suspects = races.plan(), 0, set[Pair]()
     deadline = time.monotonic() + 60 * (args.minutes or plan.minutes)
@@ -551,8 +553,8 @@ def _hunt(
 def _next_story(ledger: Ledger, name: str, stories: Sequence[Story], turn: int) -> Story:
     """Return which of ``stories`` is next on the architecture ``name``.
 
-    The scenarios of races.toml take turns; Ledger.due() says whether the story without Bolt or with
-    Bolt is next, if ``stories`` has both.
+    The scenarios of races.toml take turns. Each scenario has a story without Bolt and a story with
+    Bolt; if ``stories`` has both, Ledger.due() says which of the two is next.
     """
     sides = {story.name: story for story in stories}
     scenarios = [each for each in races.plan().scenarios if sides.keys() & {*races.sides(each)}]

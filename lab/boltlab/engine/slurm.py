@@ -42,7 +42,7 @@ class Element:
 
     @property
     def runs(self) -> bool:
-        """Tell whether the element counts as running: any element that does not wait does."""
+        """Tell whether the element counts as running: each element does that does not wait."""
         return self.state != "PENDING"
 
 

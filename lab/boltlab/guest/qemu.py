@@ -87,8 +87,8 @@ class Guest:
     initramfs with which such a system boots. ``agent`` is the emulator's end of a connection to the
     guest agent of such a system.
     ``slots``: the machine has room for so many CPUs, each a socket; CPUs beyond the machine's
-    ``cpus`` can be added while the guest runs. ``board`` are arguments of the emulator in place of
-    the architecture's.
+    ``cpus`` can be added while the guest runs. ``board`` are the emulator's arguments for the type
+    of machine and the CPU model, in place of those of the architecture (see arch.py).
     """
 
     arch: Arch

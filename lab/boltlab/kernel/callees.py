@@ -247,8 +247,9 @@ def _arch(file: str) -> str:
 def enclosing(lines: list[str], line: int) -> str:
     """Return the name of the function that ``line`` is in; the first line has number 1.
 
-    This is the last function that begins before ``line`` or on it. Of another block of C without
-    parentheses, such as a structure, the first line is returned; "" if no block begins that early.
+    This is the last function that begins before ``line`` or on it. If the last block that begins
+    there is no function but, for instance, a structure, the block's first line is returned. If no
+    block begins before ``line`` or on it, "" is returned.
     """
     for text in reversed(lines[:line]):
         if re.match(r"[A-Za-z_$]", text) and not re.match(r"\w+:\s*(?:/\*.*)?$", text):

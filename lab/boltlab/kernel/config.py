@@ -23,7 +23,7 @@ def parse(text: str) -> dict[str, str]:
     """Return symbol -> value of a .config or fragment.
 
     A line ``# SYMBOL is not set`` gives the value ``n``; a symbol without a line is left out.
-    BoltError on a line that is neither a setting, a comment nor blank.
+    Raises BoltError on a line that is neither a setting, a comment nor blank.
     """
     settings = {}
     for number, line in enumerate(text.splitlines(), 1):

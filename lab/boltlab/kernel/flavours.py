@@ -29,7 +29,7 @@ class Flavour:
     steps: Mapping[str, int] = field(default_factory=dict)
 
     def fragment(self, arch: Arch) -> str:
-        """Return this flavour's configuration fragment for ``arch``, without that of ``base``."""
+        """Return this flavour's configuration fragment for ``arch``, which leaves ``base`` out."""
         files = [] if self.base else [arch.config_fragment]
         for name in self.adds:
             files.append(CONFIGS / f"{name}.config")

@@ -100,7 +100,10 @@ class Report:
 
 
 def folders(series: Sequence[Hook]) -> list[str]:
-    """Return the folders that check() reads: CORE, and those of hooked files without subfolders."""
+    """Return the folders that check() reads: callees.CORE, and other folders of hooked files.
+
+    Of these other folders check() does not read the subfolders.
+    """
     beside = {str(Path(name).parent) for hook in series for name in hook.files} - {"."}
     return [*callees.CORE, *sorted(beside)]
 

@@ -16,8 +16,8 @@ the key, and ``count(FILE PATH)`` counts the entries.
 ``model(FILE PATH X Y AT)`` takes X and Y, which are paths in an entry, of all selected entries,
 fits Y as a multiple of X plus a multiple of the square of X (neither below 0, and one may be 0, see
 terms.fit()), and gives the fitted Y for X = AT. ``NAME / NAME`` is the ratio of two figures; a
-whole number may stand in place of either. A figure that is itself a ratio has to stand earlier in
-series.toml.
+whole number may stand in place of either. If one of the two figures is itself a ratio, the
+line of this figure in series.toml has to stand above the line that names the figure.
 """
 
 import json

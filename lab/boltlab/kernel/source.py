@@ -25,8 +25,8 @@ from boltlab.versions import Version
 # The source that a command's options name: a tree or tarball, a series, or None for the default.
 Where = Path | Version | None
 COMPLETE = ".bolt-complete"
-SPACE = 2.0  # GB of disk that an unpacked tree takes
-PART_SPACE = 0.5  # GB of disk that the part of a tree takes which opened() unpacks
+SPACE = 2.0  # GB of disk that must be free before a tree is unpacked or copied
+PART_SPACE = 0.5  # GB of disk that must be free before opened() unpacks a part of a tree
 CHUNK = 1 << 20
 DECOMPRESSORS = {
     ".xz": "xz -T0",

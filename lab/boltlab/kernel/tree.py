@@ -18,7 +18,7 @@ from boltlab.kernel.source import COMPLETE, Source
 from boltlab.versions import Version
 
 MANIFEST = ".bolt-files.json"
-SPACE = 2.5  # GB of disk that one built tree takes
+SPACE = 2.5  # GB of disk that must be free before a tree is copied
 
 
 @dataclass(frozen=True)

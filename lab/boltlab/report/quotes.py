@@ -163,7 +163,7 @@ def _walk(document: Path) -> tuple[str, list[Stale]]:
 
 
 def _rounded(figure: float, digits: int) -> str:
-    """Return ``figure`` with ``digits`` decimals, or as kept.number() if these are too coarse.
+    """Return ``figure`` with ``digits`` decimals, or, if too coarse, with 3 significant digits.
 
     Decimals are too coarse if rounding changes the figure by more than the share COARSEST.
     """

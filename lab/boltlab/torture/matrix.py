@@ -318,7 +318,10 @@ def configs() -> Mapping[str, Config]:
 
 @functools.cache
 def stories() -> Mapping[str, Story]:
-    """Return torture's scenarios by name, each variant as one; raise BoltError as parse() does."""
+    """Return torture's scenarios by name; each variant of a scenario has a name of its own.
+
+    Raises BoltError as parse() does.
+    """
     found: dict[str, Story] = {}
     for path in sorted((FOLDER / "scenarios").glob("*.toml")):
         for story in parse(path.stem, tomllib.loads(path.read_text(encoding="utf-8"))):

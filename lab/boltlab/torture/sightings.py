@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Keeps in one JSON file the races that the runs of ``bolt torture --races`` have seen.
 
-A race that a run without Bolt has shown is not taken to be due to Bolt in any later call for the
-same architecture either, unless one of the two functions is Bolt's. Otherwise a rare race of the
-kernel itself would count as a race of Bolt's if, of the runs of one call, only runs with Bolt
+Once a run without Bolt has shown a race, no later call of the command takes the race to be due to
+Bolt on the same architecture, unless one of the two functions is Bolt's. Otherwise a rare race of
+the kernel itself would count as a race of Bolt's if, of the runs of one call, only runs with Bolt
 happened to show the race.
 """
 

@@ -301,7 +301,7 @@ def test_bulk_with_siblings(kernel: Kernels, arch: str) -> None:
 def test_interrupts_in_flight(
     kernel: Kernels, arch: str, name: str, totals: tuple[str, str, str]
 ) -> None:
-    """Runs on x86. The native variant of several_cpus is skipped: natively CPUs go one by one."""
+    """Runs on x86. The test several_cpus is skipped natively, where CPUs go one by one."""
     name = f"selftest-{name}"
     found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
     assert [each.groups() for each in found if each] == [totals]

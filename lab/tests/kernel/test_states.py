@@ -112,7 +112,7 @@ def test_unfit_states_are_documented(named: list[states.Named]) -> None:
 
 
 def test_a_new_state_is_found(tmp_path: Path) -> None:
-    """A state's name may be a string, a macro or a parameter; a name without string is an error."""
+    """A state's name may be a string, a macro or a parameter; any other name is an error."""
     folder = tmp_path / "drivers"
     folder.mkdir()
     file = folder / "new.c"

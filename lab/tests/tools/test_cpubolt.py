@@ -644,7 +644,7 @@ def test_completion_in_bash(binary: Path, run: Run) -> None:
     assert complete(binary, "set", "--smt", "") == ["off", "on"]
     assert complete(binary, "status", "-o", "CPU,ST") == ["CPU,STATE"]
     assert complete(binary, "states", "-o", "SLOW") == ["SLOWED", "SLOW"]
-    # Bash makes a word of its own of "=".
+    # Bash takes "=" for a word of its own.
     assert complete(binary, "offline", "--smt", "=") == ["off"]
     assert complete(binary, "set", "--smt", "=", "o") == ["off", "on"]
     assert complete(binary, "status", "--output", "=", "CPU,ST") == ["CPU,STATE"]
@@ -658,7 +658,7 @@ def test_completion_in_bash(binary: Path, run: Run) -> None:
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
 def test_completion_in_zsh_reads_options(binary: Path, run: Run) -> None:
-    """The specifications that zsh's _arguments gets name every option."""
+    """The specifications for zsh's _arguments name every option."""
     file = TOOLS / "completion/_cpubolt"
     script = (
         f"path=({binary.parent} $path); eval \"$(sed '$d' {file})\"; "

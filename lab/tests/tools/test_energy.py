@@ -122,7 +122,7 @@ def medians(file: Path, last: bool) -> Callable[[str, int, str], float]:
 def test_requests_are_those_of_the_results(
     name: str, first: tuple[str, str], most: int, last: bool
 ) -> None:
-    """Each file names the result file of its numbers; the test computes the numbers again."""
+    """The numbers in a file of requests follow from the result file that the file names."""
     text = (MODELS / f"{name}.conf").read_text(encoding="utf-8")
     (source,) = re.findall(r"^source = .*(results/\S+\.json)", text, re.M)
     median = medians(paths.REPO / source, last)

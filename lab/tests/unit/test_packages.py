@@ -254,7 +254,7 @@ def test_a_program_may_clean_up_when_the_lab_is_ended(tmp_path: Path) -> None:
         [sys.executable, "-c", code, program, out], cwd=LAB, check=False, timeout=60
     )
     assert done.returncode == 128 + 15
-    # The shell may say between these lines that its child, sleep, has got the signal too.
+    # Between "began" and "cleaned" the shell may say that its child, sleep, has got the signal too.
     lines = out.read_text().splitlines()
     assert (lines[0], lines[-1]) == ("began", "cleaned")
 

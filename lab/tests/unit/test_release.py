@@ -167,7 +167,7 @@ def test_a_bench_that_failed_goes_on(clone: Path, tmp_path: Path) -> None:
     assert cli.main(words) == 1
     assert lines() == [f"{usual} --resume {of}"]
     # If no figures of a bench are kept, ./bolt bench refuses --resume as a wrong use. Then the step
-    # calls it without --resume.
+    # calls ./bolt bench without --resume.
     (clone / "bolt").write_text(
         f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\ncase $* in *resume*) exit 2; esac\n'
     )
@@ -225,7 +225,7 @@ def test_goals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         )
     book.save(tmp_path / "torture.json")
     assert steps.lacking(default, 0) == ["kasan arm64"]
-    # The runs were made with other code of Bolt than the present: no request counts for ``least``.
+    # The runs were made with other code of Bolt: the present code has survived no request yet.
     assert len(steps.lacking(default, 1)) == len(every)
     run = Case("arm64", matrix.configs()["rt"], story, "icount", 1, 1)
     present = tree.fingerprint(default)[:8]

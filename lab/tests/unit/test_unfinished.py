@@ -209,7 +209,7 @@ def test_a_bench_outlives_the_directories_of_its_runs(
 
 
 def test_a_bench_beside_another_bench(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a bench runs, a second bench of its guests forgets what the first bench has kept."""
+    """While a bench runs, a second bench of the same guests forgets what the first kept."""
     original = ledger.keep
 
     def keep(name: str, origin: Origin, ran: GuestResult) -> GuestResult:

@@ -41,7 +41,7 @@ extern struct device {
 	unsigned int rate;	/* interrupts a second */
 	unsigned int counts[4];
 	bool refuses;		/* whether writes of the affinity fail */
-	bool closed;		/* whether the interrupt is not in use, and has no row */
+	bool closed;		/* whether no device uses it: no row in /proc/interrupts */
 	bool nameless;		/* whether the row does not name the device, which is closed */
 } devices[DEVICES];
 

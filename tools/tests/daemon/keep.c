@@ -190,7 +190,7 @@ static void test_the_file(void **state)
 	assert_int_equal(state_save(&machine, cpus), 0);
 	assert_int_equal(state_load(&machine, back), 0);
 	assert_list(back, "2-3");
-	/* The file is of another boot, so the daemon has taken none of its CPUs. */
+	/* The file is of another boot, so the CPUs that it lists do not count. */
 	assert_int_equal(state_parse(&machine, "boot_id=x\ntaken=2-3\n", "y", back), -ENOENT);
 	assert_int_equal(state_parse(&machine, "boot_id=x\ntaken=\n", "x", back), 0);
 	assert_int_equal(state_parse(&machine, "boot_id=x\ntaken=2-3", "x", back), -EINVAL);

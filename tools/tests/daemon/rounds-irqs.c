@@ -324,8 +324,8 @@ static void test_affinities_are_put_back_beside_a_keep_list(void **state)
 }
 
 /*
- * The kernel takes no list without an online CPU, so this list could not be set again, and is not
- * emptied.
+ * The kernel refuses to set irq_keep to a list without an online CPU. The daemon therefore could
+ * not set the list again, so it does not empty irq_keep, and puts no affinity back.
  */
 static void test_a_keep_list_without_a_cpu_online(void **state)
 {
@@ -534,7 +534,7 @@ static void test_a_table_that_changes_while_it_is_read(void **state)
 	end();
 }
 
-/* A table that cannot be understood in the interval in which CPUs go does not keep these online. */
+/* CPUs go even if /proc/interrupts cannot be understood in the interval in which they go. */
 static void test_cpus_go_while_the_table_changes(void **state)
 {
 	unsigned int phase;

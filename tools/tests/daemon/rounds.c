@@ -479,8 +479,8 @@ static void test_the_last_metrics(void **state)
 	begin("small+bolt", "load");
 	daemon_end(&one);
 	/*
-	 * The daemon computes the end of an interval from clock_us: two seconds. But the event
-	 * loop waits by the real CLOCK_MONOTONIC, which is past that, and so does not wait.
+	 * By clock_us, the first interval ends at two seconds. But the event loop waits by the real
+	 * CLOCK_MONOTONIC, which is past two seconds already, so the event loop does not wait.
 	 */
 	clock_us = SECOND_US;
 	config.rules.hold_us = 0;
@@ -507,8 +507,8 @@ static void test_a_start_with_what_cannot_be_put_back(void **state)
 	begin("small+bolt", "load");
 	daemon_end(&one);
 	/*
-	 * The daemon computes the end of an interval from clock_us: two seconds. But the event
-	 * loop waits by the real CLOCK_MONOTONIC, which is past that, and so does not wait.
+	 * By clock_us, the first interval ends at two seconds. But the event loop waits by the real
+	 * CLOCK_MONOTONIC, which is past two seconds already, so the event loop does not wait.
 	 */
 	clock_us = SECOND_US;
 	taken = cpus_of("2-3");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a fuzz target without libFuzzer: for SECONDS seconds PROGRAM SECONDS SEED makes random
- * inputs from the target's fuzz_seeds[] and tries these inputs; the random numbers follow from the
- * number SEED. PROGRAM FILE tries the one input in FILE. A random input at which the program
- * aborts, or at which AddressSanitizer ends the program, is written to the file fuzz-input.
+ * Runs a fuzz target without libFuzzer: "PROGRAM SECONDS SEED" makes random inputs from the
+ * target's fuzz_seeds[], and tries these inputs, for so many seconds; the random numbers follow
+ * from the number SEED. "PROGRAM FILE" tries the one input in FILE. A random input at which the
+ * program aborts, or at which AddressSanitizer ends the program, is written to the file fuzz-input.
  */
 #include <fcntl.h>
 #include <signal.h>
