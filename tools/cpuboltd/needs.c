@@ -4,8 +4,8 @@
  *
  * The daemon looks for these needs right before CPUs go, and every ten seconds while CPUs are taken
  * or were needed at the last look. With all CPUs online, one call of sched_getaffinity(2) for each
- * task mostly suffices. Otherwise one file of each task says whether the task is real-time or a
- * virtual CPU. A second file is read only of such a task, and of a task of which no CPU would stay
+ * task mostly suffices. Otherwise one file of each task says whether the task is real-time or
+ * deadline, or a virtual CPU. A second file is read only of such a task, and of a task of which no CPU would stay
  * online. A task that was found to be a kernel thread is not looked at again in later searches.
  */
 #include <ctype.h>

@@ -144,7 +144,7 @@ def test_requests_are_those_of_the_results(
 
 
 def test_the_conservative_way_is_the_daemon_by_default() -> None:
-    """The command's limits and pace are the defaults of the daemon's configuration."""
+    """In this way the command's limits and pace are the defaults of the daemon's configuration."""
     table = (TOOLS / "cpuboltd/config.c").read_text(encoding="utf-8")
     rows = re.findall(r'^\t\{ "(\w+)", "(\w+)", NUMBER, .*, (\d+) \},$', table, re.M)
     usual = {(section, key): value for section, key, value in rows}

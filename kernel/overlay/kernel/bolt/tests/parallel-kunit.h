@@ -151,9 +151,9 @@ static void one_after_the_other(struct kunit *test)
 }
 
 /*
- * The functions that drivers call ask the switch bolt.parallel= whether startups run at
- * once. The lab runs this test with bolt.parallel=on, and with a command line that does
- * not name Bolt.
+ * The functions of linux/cpuhotplug_parallel.h ask the switch bolt.parallel= whether
+ * startups run at once. The lab runs this test with bolt.parallel=on, and with a command
+ * line that does not name Bolt.
  */
 static void the_switch_decides(struct kunit *test)
 {

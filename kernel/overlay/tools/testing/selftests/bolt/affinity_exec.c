@@ -20,7 +20,7 @@ enum order {
 	GO_ON,
 	EXEC,		/* begin this program anew */
 	EXEC_AGAIN,	/* begin this program anew, again and again */
-	START,		/* start a child by vfork(), or a thread, which begins anew */
+	START,		/* start a child by vfork(), or a thread; when told, either execs */
 	EXIT,
 	BEGUN,		/* stored by the child when the program has begun anew */
 };

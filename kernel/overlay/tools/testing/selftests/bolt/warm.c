@@ -255,7 +255,7 @@ TEST_F(warm, when_the_delay_is_over)
 	for (int i = 0; i < 5000 && !is(BOLT_DIR "parked", ""); i++)
 		wait_ms(1);
 	ASSERT_TRUE(is(BOLT_DIR "parked", ""));
-	/* The CPU becomes cold after its last teardown has run. */
+	/* A CPU that becomes cold does so after its last teardown has run. */
 	wait_ms(100);
 	ASSERT_TRUE(look(&ends));
 	stays = ends.cold == self->before.cold;
