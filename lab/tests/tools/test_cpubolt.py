@@ -142,12 +142,23 @@ def cpu_seconds(words: list[str | Path]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def test_status_of_1780_cpus_takes_less_than_50_ms(
-    binary: Path, tree: Callable[[str], Path]
-) -> None:
-    """Measures CPU time, the best of five runs, so that other programs of the host do not count."""
-    words: list[str | Path] = [binary, "--root", tree("large+parked"), "status"]
-    assert min(cpu_seconds(words) for _ in range(5)) < 0.050
+def test_status_of_1780_cpus_takes_little_time(binary: Path, tree: Callable[[str], Path]) -> None:
+    """Compares the CPU time with that of cat(1), which reads three files of each CPU.
+
+    A limit in milliseconds depends on the host. The command takes about a third of the time of
+    cat, and took 23 to 32 ms on the hosts for which less than 50 ms were wanted, so that 60 % of
+    the time of cat stand for about 50 ms there. The best of five runs counts.
+    """
+    root = tree("large+parked")
+    folder = root / "sys/devices/system/cpu"
+    names = ("core_id", "die_id", "physical_package_id")
+    files = [path for name in names for path in folder.glob(f"cpu[0-9]*/topology/{name}")]
+    assert len(files) > 3 * 1700
+    ours, theirs = [], []
+    for _ in range(5):
+        ours.append(cpu_seconds([binary, "--root", root, "status"]))
+        theirs.append(cpu_seconds(["cat", *files]))
+    assert min(ours) < 0.6 * min(theirs)
 
 
 @pytest.mark.parametrize("name", ["small+parked", "hybrid", "clusters+halfway+bolt"])
