@@ -146,8 +146,8 @@ def test_status_of_1780_cpus_takes_little_time(binary: Path, tree: Callable[[str
     """Compares the CPU time with that of cat(1), which reads three files of each CPU.
 
     A limit in milliseconds depends on the host. The command takes about a third of the time of
-    cat, and took 23 to 32 ms on the hosts for which less than 50 ms were wanted, so that 60 % of
-    the time of cat stand for about 50 ms there. The best of five runs counts.
+    cat, and took 23 to 32 ms on the hosts for which less than 50 ms were wanted, so that half the
+    time of cat stands for less than 50 ms there. The best of five runs counts.
     """
     root = tree("large+parked")
     folder = root / "sys/devices/system/cpu"
@@ -158,7 +158,7 @@ def test_status_of_1780_cpus_takes_little_time(binary: Path, tree: Callable[[str
     for _ in range(5):
         ours.append(cpu_seconds([binary, "--root", root, "status"]))
         theirs.append(cpu_seconds(["cat", *files]))
-    assert min(ours) < 0.6 * min(theirs)
+    assert min(ours) < 0.5 * min(theirs)
 
 
 @pytest.mark.parametrize("name", ["small+parked", "hybrid", "clusters+halfway+bolt"])

@@ -249,7 +249,7 @@ static void ranges_are_counted(struct kunit *test)
 	KUNIT_EXPECT_GE(test, bytes, RANGES * sizeof(struct iova));
 	KUNIT_EXPECT_EQ(test, bytes % sizeof(struct iova), 0);
 	put_iova_domain(iovad);
-	KUNIT_EXPECT_LE(test, kept_for(test, CPUHP_IOMMU_IOVA_DEAD),
+	KUNIT_EXPECT_EQ(test, kept_for(test, CPUHP_IOMMU_IOVA_DEAD),
 			bytes - RANGES * sizeof(struct iova));
 	iova_cache_put();
 }
