@@ -117,7 +117,6 @@ static int filter_large(struct work *work, const char *text, bool node)
 {
 	cpu_set_t *found = set_empty(work->machine);
 	const char *what = node ? "node" : "package", *here = text;
-	size_t size = cpubolt_set_size(work->machine);
 	unsigned long first, last;
 	int code = EXIT_DONE;
 	unsigned int cpu;
@@ -134,9 +133,11 @@ static int filter_large(struct work *work, const char *text, bool node)
 			code = fail(EXIT_FAILED, "no CPU is known to be in %s %lu", what, first);
 		here = end + 1;
 	} while (code == EXIT_DONE && *end);
-	for_each_cpu(work->machine, cpu, work->present)
-		if (code == EXIT_DONE && !CPU_ISSET_S(cpu, size, found))
-			CPU_CLR_S(cpu, size, work->cpus);
+	if (code == EXIT_DONE) {
+		for_each_cpu(work->machine, cpu, work->present)
+			if (!set_has(work->machine, cpu, found))
+				CPU_CLR_S(cpu, cpubolt_set_size(work->machine), work->cpus);
+	}
 	CPU_FREE(found);
 	return code;
 }

@@ -376,7 +376,8 @@ static int find_states(struct view *view)
 
 static int explain_refusal(const struct wish *wish, int error, bool undone)
 {
-	const char *after = undone ? "nothing has changed" : "the states named before this one stay changed";
+	const char *after = undone ? "nothing has changed" :
+			    "the states named before this one stay changed";
 
 	if (error == -EACCES || error == -EPERM)
 		return fail(undone ? EXIT_NOT_PERMITTED : EXIT_PARTIAL,

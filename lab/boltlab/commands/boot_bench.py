@@ -466,13 +466,14 @@ def _variants(target: Arch, text: str | None, work: bool = False) -> dict[str, d
     known = boots.variants(target.name)
     if text is None:
         return known
-    for name in text.split(","):
+    names = text.split(",")
+    for name in names:
         if name not in known:
             raise BoltError(f"no variant '{name}' (there are: {', '.join(known)})", code=USAGE)
     counted = boots.table()["work"]["variants"]
-    if work and not set(counted) & set(text.split(",")):
+    if work and not set(counted) & set(names):
         raise BoltError(f"--work counts instructions of {', '.join(counted)} only", code=USAGE)
-    return {name: known[name] for name in known if name in text.split(",")}
+    return {name: known[name] for name in known if name in names}
 
 
 def _file(path: Path | None, target: Arch, wanted: str | None) -> Path | None:

@@ -197,8 +197,10 @@ static inline int echo_open(void)
 	};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
 
-	if (fd < 0 || !connect(fd, (struct sockaddr *)&to, sizeof(to)))
-		return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	if (!connect(fd, (struct sockaddr *)&to, sizeof(to)))
+		return fd;
 	err = -errno;
 	close(fd);
 	return err;
