@@ -257,8 +257,10 @@ def test_cpus_that_are_away_are_left_alone(kernel: Kernels, arch: str) -> None:
     assert all([row["cpu"] for row in rows] == [2, 3] for rows in found.values())
     assert all(row["wakeups"] > 0 and row["interrupts"] > 0 for row in found["online"])
     assert sum(row["ipis"] for row in found["online"]) > 0
-    assert sum(row["ipis"] for row in found["isolated"]) > 0
-    assert all(row["timers"] > 0 for row in found["isolated"])
+    # Whether other CPUs interrupt an isolated CPU is left to chance: the scheduler interrupts only
+    # idle CPUs with a stopped tick, and such a CPU is one whose tick was stopped at the moment at
+    # which the CPU's partition became isolated.
+    assert all(row["wakeups"] > 0 and row["timers"] > 0 for row in found["isolated"])
     assert not any("undisturbed" in row["tasks"] for row in found["isolated"])
     for way in ("native", "expedited", "cold", "warm"):
         for row in found[way]:
