@@ -265,11 +265,14 @@ def _joined(
     target, setting, plan, _ = bench
     failed: list[Failed] = []
     for each, wanted in ended:
-        lost = [job for job in wanted if not _kept(job)]
-        if each.status != elements.FAILED or not lost:
+        lost = [(job, each.said_of(job.name)) for job in wanted if not _kept(job)]
+        # An element may also fail after all of its guests have ended well: reference.check() fails
+        # then, and the element names no guest.
+        if each.status != elements.FAILED or not any(error for _, error in lost):
             each.check()
         else:
-            failed += [_failed(target, plan, job, each.said_of(job.name)) for job in lost]
+            nothing = GuestError("no message", each.log)
+            failed += [_failed(target, plan, job, error or nothing) for job, error in lost]
     if failed:
         number = sum(len(wanted) for _, wanted in ended)
         return UnfinishedError(f"{target.name}, {setting}", failed, number)

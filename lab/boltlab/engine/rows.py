@@ -76,28 +76,32 @@ class Ended:
             return
         last = next((line for line in reversed(self._output()) if line.strip()), "no message")
         how = "has left no status" if self.status == LOST else f"exited with status {self.status}"
-        raise BoltError(f"'{self.row.line}' {how}: {last}", self._log)
+        raise BoltError(f"'{self.row.line}' {how}: {last}", self.log)
 
-    def said_of(self, guest: str) -> GuestError:
-        """Return the error of ``guest``: what the row has printed behind the guest's name."""
+    def said_of(self, guest: str) -> GuestError | None:
+        """Return the error of ``guest``: what the row has printed behind the guest's name.
+
+        Returns None if the row has printed no line about this guest.
+        """
         start = f"bolt: {guest}: "
         for line in self._output():
             if line.startswith(start):
                 return GuestError(line[len(start) :])
-        return GuestError("no message", self._log)
+        return None
 
     def failures(self) -> list[str]:
         """Return the lines in which the row has told of failures."""
         return [line for line in self._output() if line.startswith(FAILURE)]
 
     @property
-    def _log(self) -> Path:
+    def log(self) -> Path:
+        """Return the path of the file with the output of the row."""
         return self.folder / "log"
 
     def _output(self) -> list[str]:
-        if not self._log.exists():
+        if not self.log.exists():
             return []
-        return self._log.read_text(encoding="utf-8", errors="replace").split("\n")
+        return self.log.read_text(encoding="utf-8", errors="replace").split("\n")
 
 
 def write(rows: Sequence[Row], name: str) -> Path:

@@ -246,3 +246,7 @@ def test_guests_that_failed_on_a_cluster(emulator: Emulator, tmp_path: Path) -> 
     ]
     with pytest.raises(BoltError, match="exited with status 2: bolt: go on"):
         bench._joined(work, [(Ended(0, row, USAGE, tmp_path), [native])])
+    # The guests of an element ended well, but a figure of native is wrong.
+    (tmp_path / "log").write_text("bolt: x86_64 strict: native offline1 took 99 ms\n")
+    with pytest.raises(BoltError, match="status 1: bolt: x86_64 strict: native offline1 took 99"):
+        bench._joined(work, [failed])
