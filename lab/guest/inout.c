@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Measures how long a CPU takes to be free of tasks, and to have a task again:
- *	in	from the start to the end of the write that frees an idle CPU
+ *	in	from the start to the end of the write that frees an idle CPU (see pause.h)
  *	left	from the start of the write that frees a CPU on which a task works until the
  *		task works on another CPU
  *	back	from the start to the end of the write that gives the CPU back

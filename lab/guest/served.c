@@ -4,14 +4,15 @@
  *
  * served cpus=LIST cycles=N rate=N work_us=N servers=N dwell_ms=N ways=N slots=0|1
  *
- * One thread sends @rate UDP requests a second to a socket of the loopback device, whether or not
- * earlier UDP requests were answered; @servers threads receive the requests, compute for @work_us
- * for each request, and answer. A latency is counted from when the UDP request was due. In each
- * cycle the program first has the host add each CPU of the list, has the CPU brought online, and
- * gives the CPU a task. Then the program has each CPU taken offline, and has the host take the CPU
- * out. At least @dwell_ms pass between two changes, online or offline. The first @ways of enum way
- * are used in turn. If the host cannot add CPUs (slots=0), the CPUs are there all the time, and
- * only come online and go offline.
+ * One thread sends @rate UDP requests a second to a socket of the loopback device, whether or
+ * not earlier UDP requests were answered; @servers threads receive the requests, compute for
+ * @work_us for each request, and answer. A latency is counted from when the UDP request was due.
+ * In each cycle the program first has the host add each CPU of the list, has the CPU brought
+ * online, and gives the CPU a task. Then the program has each CPU taken offline, and has the
+ * host take the CPU out; in the way BY_HOST the host takes the CPU out while the CPU is online,
+ * and the guest's kernel takes the CPU offline. At least @dwell_ms pass between two changes,
+ * online or offline. The first @ways of enum way are used in turn. If the host cannot add CPUs
+ * (slots=0), the CPUs are there all the time, and only come online and go offline.
  */
 #define _GNU_SOURCE
 #include "guest.h"

@@ -37,7 +37,7 @@ struct irq_fact {
 	double rate;			/* how often a second the interrupt occurs */
 	const cpu_set_t *allowed;	/* CPUs of the affinity before cpuboltd's first move */
 	const cpu_set_t *near;		/* CPUs of the device's node, or NULL */
-	const cpu_set_t *where;		/* CPUs on which the interrupt is */
+	const cpu_set_t *where;		/* CPUs that get the interrupt now */
 	uint64_t moved_us;		/* time of the last move, 0 for never */
 };
 

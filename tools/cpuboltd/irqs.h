@@ -29,7 +29,7 @@ struct irq {
 	bool busy;
 	uint64_t calm_us;	/* see irq_busy() */
 	cpu_set_t *now;		/* affinity, as last read or written */
-	cpu_set_t *where;	/* CPUs on which the interrupt is */
+	cpu_set_t *where;	/* CPUs that get the interrupt now */
 	cpu_set_t *found;	/* affinity before the daemon's first move */
 	cpu_set_t *was;		/* affinity before the last move */
 	/* affinity that the daemon has written last, or that the kernel has chosen in its place */

@@ -30,7 +30,10 @@ class Job(Protocol):
 
     @property
     def units(self) -> int:
-        """Return the guest's share of the progress."""
+        """Return how many units of the progress are the guest's.
+
+        Each record of the guest is one unit, and the guest's end completes the rest.
+        """
 
 
 AnyJob = TypeVar("AnyJob", bound=Job)

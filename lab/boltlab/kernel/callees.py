@@ -72,7 +72,8 @@ Index = dict[str, list[Definition]]
 def calls(text: str) -> set[str]:
     """Return the names before parentheses in the C ``text``, a part of a file.
 
-    Keywords, names of types, members of structures, and names in comments or strings are left out.
+    Left out are _WORDS, names in comments or strings, and names directly behind "." or "->". The
+    name of a type that is not in _WORDS is returned if it stands before a pointer to a function.
     """
     bare = _STRING.sub('""', _COMMENT.sub(" ", text))
     # A hunk may begin inside a comment, so that _COMMENT does not match the rest of the comment.

@@ -61,8 +61,8 @@ def scratch_tree(what: Plan, source: Source) -> Iterator[Path]:
 def lay(what: Plan, source: Source, work: Path) -> Iterator[Commit]:
     """Yield each commit in order, after ``work`` has been given the files as of that commit.
 
-    Raises BoltError when a hook does not apply, or when a commit is to add a piece of a file that
-    the file does not have.
+    Raises BoltError when a hook does not apply, or when a commit is to add a piece of a file of the
+    overlay that the overlay's file, which is as after the last commit, does not have.
     """
     for number, commit in enumerate(what.series.commits):
         there = [name for mine in what.files[: number + 1] for name in mine]

@@ -159,10 +159,10 @@ def test_a_cpu_that_waits_is_ejected(kernel: Kernels, arch: str) -> None:
 def test_settled_before_kexec_locks(kernel: Kernels, arch: str, name: str) -> None:
     """kexec settles parked CPUs before it takes its lock, which settling needs as well.
 
-    Under that lock a settled CPU is removed from the headers of the crash kernel; on arm64 these
-    headers name all possible CPUs, and so the test is for x86. When the lock is busy, the
-    kernel prints a message, which neither the kernel with Bolt nor the kernel without Bolt may
-    print here.
+    When a CPU is settled on x86, a hotplug callback tries to take that lock, to update the headers
+    of the crash kernel; arm64 has no such callback, and so the test is for x86. When the lock is
+    busy, the kernel prints a message, which neither the kernel with Bolt nor the kernel without
+    Bolt may print here.
     """
     done = play(kernel, arch, name)
     said = (done.folder / "console.log").read_text(encoding="utf-8", errors="replace")

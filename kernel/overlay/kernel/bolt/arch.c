@@ -182,7 +182,7 @@ bool __weak bolt_arch_warm_stays(void)
  * bolt_arch_finish_death - wait for what a CPU does after it has reported its death
  * @cpu:	the CPU; if it is not dying, the function does not wait
  *
- * Until the CPU is done it must not be reset, and does not yet wait for an order.
+ * Until the CPU is done, it must not be reset, and obeys no order to return or to die.
  *
  * Context: may sleep; no CPU goes or comes but those of the task's own request.
  * Return: 0, or a negative error number: the CPU is not done, and must not be reset.

@@ -405,7 +405,7 @@ bool bolt_overridden(enum cpuhp_state state)
 /* Returns what bolt_deferred() will return for @state. */
 static const struct bolt_defer *bolt_find_defer(enum cpuhp_state state)
 {
-	/* Pairs with bolt_set_defer(): the description is complete. */
+	/* Pairs with bolt_set_defer(): all fields of *defer have been set. */
 	const struct bolt_defer *defer = smp_load_acquire(&bolt_defers[state]);
 
 	if (!defer)

@@ -17,12 +17,12 @@
  * - A state without a callback in the direction of the CPU is passed together with the
  *   next state that has one. A state without a teardown therefore counts as up until a
  *   teardown below it begins; do not ask about such a state.
- * - The callback of a state that is registered or removed while the CPU is further
- *   up does not change how far the CPU has come. While a state is being registered
- *   it counts as up on all CPUs past its number, just as these CPUs are in
- *   cpu_online_mask; no request runs meanwhile. On a CPU that hotplug has left
- *   half-way, below a state that is registered afterwards, this state counts as up
- *   only when a startup has run since, of this state or of a higher one.
+ * - The callback of a state that is registered or removed while the CPU is further up
+ *   does not change how far the CPU has come. A state that is being registered counts as
+ *   up on each CPU that is further up, even before its startup runs there: natively, too,
+ *   such a CPU is in cpu_online_mask by then. No request runs meanwhile. On a CPU that
+ *   hotplug has left half-way, below a state that is registered afterwards, this state
+ *   counts as up only when a startup has run since, of this state or of a higher one.
  * - A state with instances is up when the startups of all instances have completed.
  *   Instances that are added later are not looked at. If the teardown of one instance
  *   fails, the state counts as up, although the startups of other instances have yet to

@@ -746,8 +746,9 @@ TEST_F_TIMEOUT(domains, placement, 240)
 	EXPECT_EQ(0, bolt.woken[VICTIM]);
 	EXPECT_EQ(0, bolt.forked[VICTIM]);
 	/*
-	 * Tasks are spread as evenly as natively, but for 8 per cent, by which
-	 * two native results may differ as well.
+	 * No CPU gets a larger share of the wake-ups than the busiest CPU gets
+	 * natively, but for 8 percentage points, by which two native results may
+	 * differ as well.
 	 */
 	EXPECT_LE(most(bolt.woken), most(native.woken) + 8);
 	/* Natively there is one fallback for each task whose CPU has gone. */
