@@ -129,7 +129,7 @@ double energy_of_requests(const struct energy_model *model, enum energy_kind kin
 struct round {
 	double off, settle_after;	/* seconds: of the offline request, and parked */
 	double before, warm, cold;	/* milliwatts: CPUs online, parked, and settled */
-	double cost, settled_cost;	/* millijoules: of the requests, and more if settled */
+	double cost, settled_cost;	/* millijoules: of the requests, and what settling adds */
 };
 
 static struct round round_of(const struct energy_model *model, const struct energy_leave *leave)

@@ -240,9 +240,10 @@ def talk(native: Model) -> dict[str, Any]:
 
 
 def _scaled(guessed: Sequence[float], base: float) -> tuple[float, float, float]:
-    """Return ``base``, the factor that fits TALK best, and the error of that fit.
+    """Fit ``base`` + ``guessed`` * factor to TALK; return ``base``, the factor, the fit's error.
 
-    ``base`` are the seconds that a boot on one CPU is taken to last.
+    ``base`` are the seconds that a boot on one CPU is taken to last, ``guessed`` the model's times
+    of the machines of TALK, in ns.
     """
     pairs = [((seen - base), ours) for (_, _, seen), ours in zip(TALK, guessed, strict=True)]
     factor = math.exp(sum(math.log(seen / ours) for seen, ours in pairs) / len(pairs))

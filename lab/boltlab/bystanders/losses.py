@@ -110,7 +110,10 @@ def guest(
 
 
 def read(lines: Iterable[str], variant: str, cpus: int, batch: int, tickless: bool) -> list[Row]:
-    """Return the rows of a run from the plugin's output: a line for each CPU in each phase."""
+    """Return a row for each direction of a run.
+
+    ``lines`` are the plugin's output, a line for each CPU in each direction, "phase" in the line.
+    """
     found: dict[int, list[dict[str, Any]]] = {}
     # CPUs run in turn, so that virtual time is the sum of what all of them execute.
     spent: dict[int, int] = {}

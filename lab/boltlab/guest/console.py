@@ -25,8 +25,8 @@ _ONE_COMPLAINT = 120
 
 # For a warning the kernel prints the line _CUT, then the warning's own message if there is one, and
 # then the line that begins with "WARNING:". Linux 7.3 prints the line _CUT with a level that
-# consoles leave out. If a "WARNING:" line of Linux 7.3 has no line _CUT before it, the line before
-# "WARNING:" counts as the message.
+# consoles leave out, except on arm64 for a warning with a message. If a "WARNING:" line of Linux
+# 7.3 has no line _CUT before it, the line before "WARNING:" counts as the message.
 _CUT = "------------[ cut here ]------------"
 _WITHOUT_CUT = re.compile(r"^WARNING: \S+:\d+ at ")
 _LONGEST_MESSAGE = 8  # of a warning's own message at most so many lines are kept

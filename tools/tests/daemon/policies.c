@@ -603,7 +603,8 @@ static double made_up_demand(struct made_up *load, unsigned int second, double m
 
 /*
  * How much of the time more than @cpus of @tasks want to run, if each of these wants to run for the
- * share @one of the time as long as no task has to wait.
+ * share @one of the time as long as no task has to wait. In the loop @now is in proportion to the
+ * time for which just i tasks want to run.
  */
 static double crowded(unsigned int cpus, unsigned int tasks, double one)
 {
@@ -613,7 +614,7 @@ static double crowded(unsigned int cpus, unsigned int tasks, double one)
 	for (i = 0; i <= tasks; i++) {
 		all += now;
 		more += i > cpus ? now : 0;
-		/* From i tasks that want to run to i + 1; the CPUs run at most one task each. */
+		/* Other tasks begin to want to run; each CPU brings one task at a time to its end. */
 		now *= (tasks - i) * one / (1 - one) / (i < cpus ? i + 1 : cpus);
 	}
 	return more / all;

@@ -529,7 +529,7 @@ static int bolt_irq_place(struct irq_desc *desc)
 	return -1;
 }
 
-/* Places all interrupts anew, as bolt_irq_applied says. */
+/* Moves all interrupts to CPUs of the list bolt_irq_applied; NULL: gives them all back. */
 static void bolt_irq_place_all(void)
 {
 	struct irq_desc *desc;

@@ -447,7 +447,7 @@ static void names_need_their_callbacks(struct kunit *test)
 	cpuhp_remove_state_nocalls(state);
 	ft->state = 0;
 
-	/* A startup without a teardown, also if the state is in a unit. */
+	/* A startup without a teardown: there is nothing to defer, in a unit neither. */
 	state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "scs:scs_cache",
 					  note_startup, NULL);
 	KUNIT_ASSERT_GT(test, state, 0);

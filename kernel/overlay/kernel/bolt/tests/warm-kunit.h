@@ -92,8 +92,8 @@ KUNIT_ARRAY_PARAM(warm_step, warm_steps, warm_step_name);
 
 /*
  * A CPU takes its order while a task withdraws the order, or gives up waiting for the
- * CPU. Whichever of the two is first changes the word, and the other one then changes
- * nothing.
+ * CPU. Whichever of the two is first changes the word that holds the order, and the
+ * other one then changes nothing.
  */
 static void warm_order_is_obeyed_once(struct kunit *test)
 {
