@@ -21,7 +21,7 @@ MAY_IMPORT: Mapping[str, Collection[str]] = {
     "bystanders": ("kernel", "guest"),
     "engine": ("bench", "boot"),
     "report": ("guest", "bench", "boot", "bystanders"),
-    "release": ("kernel", "guest", "bench", "torture"),
+    "release": ("kernel", "guest", "bench", "boot", "torture"),
     "commands": (
         "kernel",
         "guest",

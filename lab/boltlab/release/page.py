@@ -9,6 +9,9 @@ from boltlab import codec, coverage, git, kept, tables, ui
 from boltlab.arch import ARCHES
 from boltlab.bench import results
 from boltlab.bench.results import Results
+from boltlab.boot import bootfile
+from boltlab.boot import boots as booted
+from boltlab.boot.bootfile import BootResults
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
 from boltlab.kernel import tree
@@ -20,6 +23,8 @@ PLANTED = "planted.json"
 VARIANT = "bolt"
 # A median is marked if it exceeds the one in results/ by more than this share of the latter.
 MORE = 0.05
+# Names of boots in results/ leave this setting out.
+UNNAMED = "default"
 # The coverage table has this word in rows of requirements that are not yet shown to be met.
 OPEN = re.compile(r"\bopen\b(?=[:;,.]|$| for| on)")
 
@@ -37,6 +42,7 @@ def write(
         versions_of(version),
         ["", "## Steps", "", *steps_of(steps, done)],
         ["", "## Figures against the last release", "", *figures(place, version)],
+        ["", "## Boots against the last release", "", *boots(place, version)],
         ["", "## Torture", "", *torture(version, max(step.least for step in steps.values()))],
         ["", "## Planted bugs", "", *bugs(version)],
         ["", "## Open rows", "", *rows(coverage.load())],
@@ -107,6 +113,55 @@ def compare(last: Results, now: Results) -> list[list[str]]:
         size = f"{case.batch} of {case.cpus or now.cpus}"
         found.append([case.case, size, f"{old:.3g}", f"{new:.3g}", f"{change:+.1%}{mark}"])
     return found
+
+
+def boots(place: Path, version: Version) -> list[str]:
+    """Return tables of the CPU-dependent times of boots in the folder ``place``.
+
+    A table has the boots of one architecture, beside the newest boots in results/.
+    """
+    found = []
+    for file in sorted(place.glob("boot*.json")):
+        now = bootfile.load(file)
+        try:
+            kept_file = kept.find(_boots_named(now, version))
+        except BoltError:
+            found += [f"{now.arch} {now.setting}: there is nothing to compare with.", ""]
+            continue
+        found += [f"{now.arch} {now.setting}, ms; last: `results/{kept_file.name}`", ""]
+        lines = compare_boots(bootfile.load(kept_file), now)
+        found += tables.markdown(("variant", "CPUs/nodes", "last", "now", "change"), lines)
+        found += [""]
+    return found[:-1] or ["Not measured."]
+
+
+def compare_boots(last: BootResults, now: BootResults) -> list[list[str]]:
+    """Return a row for each boot of several CPUs that both results have: its times, the change.
+
+    The times are CPU-dependent: the boot's time less that of the variant's boot on one CPU.
+    """
+    found = []
+    for size in bootfile.sizes(now):
+        for name in bootfile.names(now):
+            times = []
+            for each in (last, now):
+                boot = bootfile.find(each, name, size)
+                times.append(booted.dependent(each.boots, boot) if boot else None)
+            old, new = times
+            if not old or new is None:
+                continue
+            change = new / old - 1
+            mark = " **more**" if change > MORE else ""
+            machine = f"{size[0]}/{size[1]}"
+            row = [name, machine, f"{old / 1e6:.1f}", f"{new / 1e6:.1f}", f"{change:+.1%}{mark}"]
+            found.append(row)
+    return found
+
+
+def _boots_named(now: BootResults, version: Version) -> str:
+    """Return the name in results/, without a date, of boots like ``now``."""
+    setting = "" if now.setting == UNNAMED else now.setting
+    return "-".join(filter(None, (now.arch, setting, "boot", kept.label(version))))
 
 
 def _last(now: Results, version: Version) -> tuple[str, Results | None]:

@@ -10,6 +10,7 @@ import pytest
 
 from boltlab import cli, coverage, kept, paths, versions
 from boltlab.bench import results
+from boltlab.boot import bootfile
 from boltlab.errors import BoltError
 from boltlab.kernel import tree
 from boltlab.release import page, steps
@@ -179,7 +180,7 @@ def test_wrong_calls(
     clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cli.main(["release-check", "--only", "sleep"]) == 2
-    assert "no step 'sleep' (there are: lint, documents, test," in capsys.readouterr().err
+    assert "no step 'sleep' (there are: lint, documents, bench," in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
         cli.main(["release-check", "--page", str(tmp_path / "none" / "page.md")])
     assert ended.value.code == 2
@@ -228,7 +229,7 @@ def test_goals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The runs were made with other code of Bolt: the present code has survived no request yet.
     assert len(steps.lacking(default, 1)) == len(every)
     run = Case("arm64", matrix.configs()["rt"], story, "icount", 1, 1)
-    present = tree.fingerprint(default)[:8]
+    present = tree.mark(default)
     book.add(run, Outcome(Counts(7, 7), 1, 1), "2026-01-02", present)
     book.save(tmp_path / "torture.json")
     for least, lacks in ((7, False), (8, True)):
@@ -259,6 +260,27 @@ def test_figures_against_the_last(tmp_path: Path) -> None:
     assert "x86_64-strict-linux7.3.json" in newer
 
 
+def test_boots_against_the_last(tmp_path: Path) -> None:
+    last = bootfile.load(kept.find("2026-11-29-arm64-boot"))
+    slower = [replace(boot, booted=boot.booted * (1 + (boot.cpus > 1))) for boot in last.boots]
+    rows = page.compare_boots(last, replace(last, boots=slower))
+    assert rows
+    assert all(row[4].endswith(" **more**") for row in rows)
+    assert {row[4] for row in page.compare_boots(last, last)} == {"+0.0%"}
+    # A size or a variant that was not booted the last time has no row.
+    largest = bootfile.sizes(last)[-1]
+    fewer = [boot for boot in last.boots if (boot.cpus, boot.nodes) != largest]
+    rows = page.compare_boots(replace(last, boots=fewer), last)
+    assert f"{largest[0]}/{largest[1]}" not in {row[1] for row in rows}
+    bootfile.save(last, tmp_path / "boot-arm64.json")
+    default = versions.default()
+    lines = page.boots(tmp_path, default)
+    assert lines[0].endswith("-arm64-boot.json`")
+    assert any(line.startswith("| native | 128/") for line in lines)
+    assert page.boots(tmp_path / "nothing", default) == ["Not measured."]
+    assert "arm64-boot-linux7.3.json" in page.boots(tmp_path, versions.named("7.3"))[0]
+
+
 def test_planted_bugs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "FOLDER", tmp_path)
     file = tmp_path / "planted.json"
@@ -272,9 +294,7 @@ def test_planted_bugs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, _, *others = page.bugs(default)
     assert first.startswith("1 of ")
     assert first.endswith("bugs were found, 0 of them in the present code.")
-    planted.save(
-        file, [Verdict("half-undo", "x86_64", True, "", "d", tree.fingerprint(default)[:8])]
-    )
+    planted.save(file, [Verdict("half-undo", "x86_64", True, "", "d", tree.mark(default))])
     assert page.bugs(default)[0].endswith("bugs were found, 1 of them in the present code.")
     assert "* missed: late-push, x86_64" in others
     assert not [line for line in others if "half-undo, x86_64" in line]
