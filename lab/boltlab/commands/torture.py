@@ -163,8 +163,8 @@ def run(args: argparse.Namespace) -> int:
     fields = list(_fields(args, configs, stories, [each.name for each in arches], where))
     if not fields:
         raise BoltError("there is nothing to run: see ./bolt torture --list", code=USAGE)
-    fingerprint = tree.mark(where.version)
-    failed = (_on_cluster if fleet else _here)(args, fields, fingerprint)
+    mark = tree.mark(where.version)
+    failed = (_on_cluster if fleet else _here)(args, fields, mark)
     show(tally.load(args.results), configs, [each.name for each in arches])
     return errors.FAILURE if failed else 0
 
@@ -180,16 +180,16 @@ def _ledger(where: source.Where) -> Path:
     return file
 
 
-def _here(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -> int:
+def _here(args: argparse.Namespace, fields: Sequence[Field], mark: str) -> int:
     """Make runs on this machine until the time is over; return how many runs have failed.
 
-    With ``--runs`` so many runs are made instead, with ``--seed`` one run. ``fingerprint`` has the
-    first digits of the fingerprint of Bolt's code in the kernels.
+    With ``--runs`` so many runs are made instead, with ``--seed`` one run. ``mark`` is
+    the tree.mark() of Bolt's code in the kernels.
     """
     deadline = time.monotonic() + 60 * (args.minutes or (NIGHT if args.nightly else MINUTES))
     failed = 0
     stopped = Stopped()
-    cases = _cases(args, fields, fingerprint, lambda: tally.load(args.results), stopped)
+    cases = _cases(args, fields, mark, lambda: tally.load(args.results), stopped)
     for done, (case, kernel) in enumerate(cases):
         outcome = _played(case, kernel)
         with codec.changing():
@@ -197,7 +197,7 @@ def _here(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -
             # job array must leave such a file, its ledger.
             book = tally.load(args.results)
             if outcome:
-                book.add(case, outcome, time.strftime("%Y-%m-%d"), fingerprint)
+                book.add(case, outcome, time.strftime("%Y-%m-%d"), mark)
             book.save(args.results)
         if outcome:
             _say(case, outcome)
@@ -224,9 +224,9 @@ def _played(case: Case, kernel: Kernel) -> Outcome | None:
         return None
 
 
-def _on_cluster(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -> int:
+def _on_cluster(args: argparse.Namespace, fields: Sequence[Field], mark: str) -> int:
     """Make each run an element of a job array; return how many runs have failed."""
-    cases = planned(args, fields, fingerprint)
+    cases = planned(args, fields, mark)
     rows = [row(case) for case in cases]
     folder = elements.write(rows, NAME)
     try:
@@ -254,14 +254,14 @@ def _on_cluster(args: argparse.Namespace, fields: Sequence[Field], fingerprint: 
     return sum(each.status == elements.FAILED for each in ended)
 
 
-def planned(args: argparse.Namespace, fields: Sequence[Field], fingerprint: str) -> list[Case]:
+def planned(args: argparse.Namespace, fields: Sequence[Field], mark: str) -> list[Case]:
     """Return the runs to make, each chosen as if the runs before it had done their requests."""
     book, cases = tally.load(args.results), []
     wanted = 1 if args.seed is not None else args.runs or len(fields)
-    plan = _cases(args, fields, fingerprint, lambda: book, Stopped())
+    plan = _cases(args, fields, mark, lambda: book, Stopped())
     for case, _ in itertools.islice(plan, wanted):
         cases.append(case)
-        book.add(case, Outcome(Counts(case.requests, case.requests), 0, 0), "", fingerprint)
+        book.add(case, Outcome(Counts(case.requests, case.requests), 0, 0), "", mark)
     return cases
 
 
@@ -320,7 +320,7 @@ def _kernel(args: argparse.Namespace, name: str, flavour: str, where: Source) ->
 def _cases(
     args: argparse.Namespace,
     fields: Sequence[Field],
-    fingerprint: str,
+    mark: str,
     look: Callable[[], Book],
     stopped: Stopped,
 ) -> Iterator[tuple[Case, Kernel]]:
@@ -335,7 +335,7 @@ def _cases(
         if args.resume or args.nightly:
             each = min(
                 fields,
-                key=lambda one: lack(one, book, fingerprint, args.least, stopped[one.cell]),
+                key=lambda one: lack(one, book, mark, args.least, stopped[one.cell]),
             )
         cell = book.cells.get(each.cell)
         accels = each.story.accels
@@ -349,12 +349,12 @@ def _cases(
 
 
 def lack(
-    field: Field, book: Book, fingerprint: str = "", least: int = 0, stopped: int = 0
+    field: Field, book: Book, mark: str = "", least: int = 0, stopped: int = 0
 ) -> tuple[bool, float, int]:
     """Return a key that sorts fields: the field that lacks most comes first.
 
     The key's first part puts fields first whose configuration has survived fewer than ``least``
-    requests on kernels with the ``fingerprint``. The second part adds two shares: the share of its
+    requests on kernels with the ``mark``. The second part adds two shares: the share of its
     goal that the configuration has reached, and the share of its goal that ``field`` has reached.
     Of fields with equal sums the field with the fewest runs comes first. The runs of ``field``
     together count for at least as many requests as so many runs in mttcg usually make, because
@@ -367,7 +367,7 @@ def lack(
     runs += stopped
     reached = max(reached, round(runs * REQUESTS["mttcg"] / field.config.slow))
     total = book.survived(*place) / field.config.goal
-    enough = book.survived(*place, fingerprint) >= least
+    enough = book.survived(*place, mark) >= least
     return (enough, total + reached / field.goal, runs)
 
 
@@ -449,7 +449,7 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
     if not any(chosen for _, chosen in plan):
         names = " and ".join(target.name for target in arches)
         raise BoltError(f"none of these bugs is tried on {series} on {names}", code=USAGE)
-    missed, fingerprint = 0, tree.mark(where.version)
+    missed, mark = 0, tree.mark(where.version)
     for target, chosen in plan:
         for bug in chosen:
             planted.require_sound(bug, target, where, args.jobs)
@@ -458,7 +458,7 @@ def _planted(args: argparse.Namespace, arches: Sequence[arch.Arch], where: Sourc
             with ui.status(f"{bug.name} on {target.name}"):
                 said = planted.check(bug, target.name, built)
             today = time.strftime("%Y-%m-%d")
-            verdict = planted.judge(bug, target.name, said, today, fingerprint)
+            verdict = planted.judge(bug, target.name, said, today, mark)
             planted.save(args.results.with_name(PLANTED), [verdict])
             missed += not verdict.caught
             how = f"caught: {said}" if verdict.caught else f"MISSED ({said or 'nothing found'})"
@@ -507,7 +507,7 @@ def _hunt(
     stories: Sequence[Story],
     kernel: Kernel,
     path: Path,
-    fingerprint: str,
+    mark: str,
 ) -> bool:
     """Run ``stories`` on the architecture ``name`` until the time is over.
 
@@ -530,7 +530,7 @@ def _hunt(
             reports = kcsan.read(_lines(outcome.folder / "console.log"))
             with codec.changing():
                 ledger, today = sightings.load(path), time.strftime("%Y-%m-%d")
-                suspects |= ledger.add(case, outcome, reports, plan.functions, today, fingerprint)
+                suspects |= ledger.add(case, outcome, reports, plan.functions, today, mark)
                 ledger.save(path)
             _say(case, outcome)
             ui.say(f"{len(reports)} reports of races")
@@ -538,7 +538,7 @@ def _hunt(
         over = done == args.runs if args.runs else time.monotonic() > deadline
         if args.seed is not None or over:
             break
-    found = sightings.load(path).open(name, plan.functions, races.known(), fingerprint)
+    found = sightings.load(path).open(name, plan.functions, races.known(), mark)
     if args.seed is not None:
         found = [each for each in found if each.names in suspects]
     for each in found:

@@ -51,6 +51,19 @@ class Hook:
         """Kernel files that the patch touches, in the order of its diffs."""
         return list(dict.fromkeys(hunk.file for hunk in self.hunks))
 
+    def changes(self) -> Iterator[tuple[str, str]]:
+        """Yield the lines that each hunk removes and, apart from these, the lines that it adds.
+
+        The first part of each pair is the name of the hunk's file. The signs "-" and "+" at the
+        beginning of lines are left out.
+        """
+        diffs = self.text[len(self.message) :]
+        parts = re.split(r"^@@ .*\n", diffs, flags=re.M)[1:]
+        for hunk, part in zip(self.hunks, parts, strict=True):
+            lines = part.split("\n")[: hunk.lines + hunk.added]
+            for sign in "-+":
+                yield hunk.file, "".join(f"{each[1:]}\n" for each in lines if each[:1] == sign)
+
 
 def load(folder: Path) -> list[Hook]:
     """Return the hooks in ``folder`` in the order of series.toml.

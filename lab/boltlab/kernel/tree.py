@@ -5,6 +5,7 @@ import fnmatch
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
@@ -18,6 +19,12 @@ from boltlab.kernel.source import COMPLETE, Source
 from boltlab.versions import Version
 
 MANIFEST = ".bolt-files.json"
+DOCUMENTS = "Documentation/"
+C = (".c", ".h", ".S")
+# A string may contain what looks like the beginning of a comment.
+_STRING_OR_COMMENT = re.compile(
+    r"""(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|/\*.*?(?:\*/|\Z)|//[^\n]*""", re.S
+)
 SPACE = 2.5  # GB of disk that must be free before a tree is copied
 
 
@@ -106,9 +113,32 @@ def fingerprint(version: Version, kernel: Path | None = None) -> str:
     return digest.hexdigest()
 
 
-def mark(version: Version) -> str:
-    """Return the first digits of fingerprint(): results/ names Bolt's code by these digits."""
-    return fingerprint(version)[:8]
+def mark(version: Version, kernel: Path | None = None) -> str:
+    """Return eight hexadecimal digits, by which results/ names Bolt's code for ``version``.
+
+    Comments, blanks and documents do not count as code, and neither does the context of a hook: so
+    what kernels have survived still counts when only words have changed.
+    """
+    digest = hashlib.sha256()
+    for name, path in overlaid(version, kernel).items():
+        if not name.startswith(DOCUMENTS):
+            text = path.read_text(encoding="utf-8")
+            digest.update(f"{name}\0{_executable(path)}\0{code(name, text)}\0".encode())
+    for hook in hooks.load(version.hooks):
+        changes = [code(*change) for change in hook.changes()]
+        digest.update("\0".join([hook.name, *changes, ""]).encode(errors="surrogateescape"))
+    return digest.hexdigest()[:8]
+
+
+def code(name: str, text: str) -> str:
+    """Return ``text``, a file called ``name`` or lines of it, with blanks made one each.
+
+    C comments are left out, also a comment in ``text`` that begins before the first line.
+    """
+    if name.endswith(C):
+        text = re.sub(r"\A(?:[ \t]*\*(?:[ \t/].*)?\n)+", "", text)
+        text = _STRING_OR_COMMENT.sub(lambda found: found["string"] or " ", text)
+    return " ".join(text.split())
 
 
 def copy(origin: Path, target: Path, title: str) -> None:

@@ -56,7 +56,7 @@ class Bug:
 class Verdict:
     """The result of a check of a planted bug; ``by`` is the check's complaint, "" if none.
 
-    ``kernel`` has the first digits of the fingerprint of Bolt's code without the bug, or is "" in a
+    ``kernel`` has the mark (tree.mark()) of Bolt's code without the bug, or is "" in a
     verdict of an older lab.
     """
 

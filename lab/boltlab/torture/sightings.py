@@ -42,7 +42,7 @@ class Sighting:
     ``native`` and ``bolt`` say how often the pair was reported without and with Bolt, ``paths`` how
     many of these reports are of a hotplug path: see Functions.on_path(). ``stacks``, ``repeat`` and
     ``kernel`` are of the last report that may be due to Bolt: the stacks' heads, the line that
-    repeats the run, and the first digits of the fingerprint of Bolt's code.
+    repeats the run, and the mark (tree.mark()) of Bolt's code.
     """
 
     arch: str
@@ -84,7 +84,7 @@ class Ledger:
     ) -> set[Pair]:
         """Count a run of ``case`` and its ``reports``; return the pairs that may be due to Bolt.
 
-        ``kernel`` has the first digits of the fingerprint of Bolt's code.
+        ``kernel`` has the mark (tree.mark()) of Bolt's code.
         """
         span = self.span(case.arch, case.story.name)
         span.runs += 1
@@ -135,7 +135,7 @@ class Ledger:
         A race is due to Bolt if its pair has a function of Bolt's, or if a report with Bolt is of a
         hotplug path and the pair was never reported without Bolt. Only
         races count whose last report that may be due to Bolt, see add(), is of the code of Bolt
-        that has the fingerprint ``kernel``.
+        that has the mark ``kernel``.
         """
         return [
             seen

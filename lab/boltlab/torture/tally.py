@@ -18,7 +18,7 @@ KEEP_FAILURES = 20  # how many failures of a cell are kept, the newest ones
 class Failure:
     """A run that failed: the day, the reason, the command that repeats the run, and the kernel.
 
-    ``kernel`` has the first digits of the fingerprint of Bolt's code in the run.
+    ``kernel`` has the mark (tree.mark()) of Bolt's code in the run.
     """
 
     date: str
@@ -32,8 +32,8 @@ class Cell:
     """All runs of one scenario on one configuration of one architecture.
 
     ``failed`` is how many of the runs have failed; ``failures`` has only the newest of these runs.
-    ``kernel`` has the first digits of the fingerprint of Bolt's code in the last run, and
-    ``present`` is how many of the attempted requests were made after the fingerprint had last
+    ``kernel`` has the mark (tree.mark()) of Bolt's code in the last run, and
+    ``present`` is how many of the attempted requests were made after the mark had last
     changed. A file that an older lab has written may lack ``failed``, for which the number of
     ``failures`` then stands, or ``kernel`` and ``present``, so that ``present`` begins at 0.
     """
@@ -98,7 +98,7 @@ class Book:
     def add(self, case: Case, outcome: Outcome, date: str, kernel: str) -> None:
         """Count a run of ``case``.
 
-        ``kernel`` has the first digits of the fingerprint of Bolt's code.
+        ``kernel`` has the mark (tree.mark()) of Bolt's code.
         """
         config, arch, scenario = case.cell
         cell = self.cells.setdefault(case.cell, Cell(config, arch, scenario))
@@ -112,7 +112,7 @@ class Book:
         """Return how many requests, in runs that did not fail, were done or refused with Bolt.
 
         Requests of native scenarios do not count. If ``kernel`` is given, only requests on kernels
-        whose code of Bolt has this fingerprint count.
+        whose code of Bolt has this mark count.
         """
         cells = [cell for cell in self.of(config, arch) if not matrix.native(cell.scenario)]
         if kernel:
@@ -122,7 +122,7 @@ class Book:
     def lacks(self, config: Config, arch: str, kernel: str, least: int) -> bool:
         """Tell whether ``config`` on ``arch`` has not reached its goal.
 
-        The goal counts as reached only if kernels whose code of Bolt has the fingerprint ``kernel``
+        The goal counts as reached only if kernels whose code of Bolt has the mark ``kernel``
         have survived at least ``least`` requests.
         """
         present = self.survived(config.name, arch, kernel)

@@ -44,7 +44,7 @@ def guests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[qemu.Guest]:
     monkeypatch.setattr(
         source, "resolve", lambda path: Namespace(id="x", version=versions.default())
     )
-    monkeypatch.setattr(tree, "fingerprint", lambda where: "c0ffee00")
+    monkeypatch.setattr(tree, "mark", lambda where: "c0ffee00")
     monkeypatch.setattr(build, "ensure_kernel", lambda *args: built)
     monkeypatch.setattr(build, "current", lambda arch, flavour, where: built)
     monkeypatch.setattr("boltlab.guest.selftest.build", lambda arch, tree, names: {})

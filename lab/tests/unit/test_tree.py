@@ -163,6 +163,43 @@ def test_fingerprint(
     assert same == seen[-1], "series.toml does not change kernels"
 
 
+def test_words_do_not_change_the_mark(
+    kernel_tree: Path, bolt_kernel: Path, make_source: Callable[[Path], Source]
+) -> None:
+    version = make_source(kernel_tree).version
+    folder = bolt_kernel / "hooks/6.12"
+    hook = folder / "0001-x.patch"
+
+    def mark(text: str, added: str) -> str:
+        edits = {"kernel/cpu.c": ("\tb0();\n", f"{added}\tb0();\n")}
+        hook.unlink(missing_ok=True)
+        make_hook(kernel_tree, folder, hook.name, edits)
+        write_tree(bolt_kernel, {"overlay/a.c": text, "overlay/Documentation/a.rst": text})
+        return tree.mark(version, bolt_kernel)
+
+    words = [
+        mark('f("/*", a);\n', "\tc();\n"),
+        mark('/* Why\n * f. */\nf("/*",\n  a); // b\n', "\t/* c, not d. */\n\tc();\n"),
+        mark('f("/*", a); /* a */ /* b */', "\t/*\n\t * It's c.\n\t */\n\n\tc();\n"),
+    ]
+    assert len(set(words)) == 1
+    code = [
+        mark('f("/*", b);\n', "\tc();\n"),
+        mark('f("*/", a);\n', "\tc();\n"),
+        mark('f("/*", a);\n', "\td();\n"),
+        mark('f("/*", a);\n', "\tc(); /* c */ d();\n"),
+        words[0],
+    ]
+    assert len(set(code)) == len(code)
+
+
+def test_changes_inside_a_comment() -> None:
+    """A hunk may add lines to a comment that begins before the hunk."""
+    assert tree.code("a.c", " * It's more.\n */\nf();\n") == "f();"
+    assert tree.code("a.c", "x = a\n * b;\n") == "x = a * b;"
+    assert tree.code("Makefile", "a := b /* c\n") == "a := b /* c"
+
+
 def test_repository_overlay_is_where_the_lab_looks() -> None:
     assert (paths.KERNEL / "versions.toml").is_file()
 
