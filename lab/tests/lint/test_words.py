@@ -9,6 +9,7 @@ import pytest
 from boltlab import paths
 from boltlab.kernel import hooks
 from boltlab.paths import KERNEL
+from tests.lint import sentences
 
 OVERLAY = KERNEL / "overlay"
 HEADERS = sorted((OVERLAY / "include/linux").glob("*.h"))
@@ -114,6 +115,23 @@ def test_the_glossary_is_sorted_and_says_each_word_once() -> None:
     words = [word.lower() for word in re.findall(r"^\*\*([^*]+)\*\*", text, re.MULTILINE)]
     assert words == sorted(set(words))
     assert {"batch", "cancel", "defer", "park", "pending set", "request", "settle"} <= set(words)
+
+
+def test_readers_get_each_kind_of_prose() -> None:
+    """A sample that readers get has sentences of each kind of file, with their lines."""
+    texts = {
+        "a.md": "# Title\n\nOne two three four. Five\nsix seven eight.\n\n* a b c d\n",
+        "a.c": "/*\n * One two three four. Five\n * six seven eight.\n */\nf(); // a b c d\n",
+        "a.py": '"""One two three four. Five six seven eight."""\n\n\n\n# a b\n# c d\n',
+        "a.toml": "# One two three four. Five\n# six seven eight.\na = 1\n\n# a b c d\n",
+    }
+    for name, text in texts.items():
+        found = list(sentences.sentences(name, text))
+        assert [each for _, each in found] == [
+            "One two three four.", "Five six seven eight.", "a b c d"
+        ], name  # fmt: skip
+        assert found[0][0] <= 3 <= found[2][0], name
+    assert not list(sentences.sentences("a.json", '{"a": "One two three four five six seven."}'))
 
 
 def test_nothing_refers_to_texts_that_are_not_here() -> None:
