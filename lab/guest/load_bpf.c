@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define PERIOD_NS 10000000
+#define LATEST_NS 10000000000	/* the clock of an online CPU runs the program before then */
 #define MOST_POSSIBLE 8192	/* most CPUs of a kernel; a map has a value for each CPU */
 
 static uint64_t counts[MOST_POSSIBLE], before[MOST_POSSIBLE];
@@ -98,10 +99,32 @@ static void count(int map)
 	memcpy(before, counts, sizeof(before));
 }
 
-/*
- * The count of a CPU that was away must not have fallen. The clock of CPU 0 is never closed, so
- * that CPU 0 must have a count at the end.
- */
+/* After the last request a new clock of each online CPU must run the program. */
+static void check_each_cpu(int map, int program)
+{
+	for (int cpu = 0; cpu < load_cpus; cpu++) {
+		int64_t end = now_ns() + LATEST_NS;
+		uint64_t start;
+		int clock;
+
+		/* No other clock of this CPU runs the program. */
+		count(map);
+		start = counts[cpu];
+		clock = make_clock(cpu, program);
+		if (clock == -ENODEV)
+			continue;
+		if (clock < 0)
+			wrong("no clock of CPU %d: %s", cpu, strerror(-clock));
+		for (count(map); counts[cpu] == start; count(map)) {
+			if (now_ns() > end)
+				wrong("the program does not run on CPU %d any more", cpu);
+			wait_ms(10);
+		}
+		close(clock);
+	}
+}
+
+/* The count of a CPU that was away must not have fallen. */
 static void programs(int which)
 {
 	static int clocks[MAX_CPUS];
@@ -114,7 +137,6 @@ static void programs(int which)
 	if (program < 0)
 		wrong("cannot load the program: %s", strerror(-program));
 	memset(clocks, -1, sizeof(clocks));
-	clocks[0] = make_clock(0, program);
 	while (!stopping()) {
 		int cpu = draw(load_cpus);
 
@@ -122,7 +144,7 @@ static void programs(int which)
 			clocks[cpu] = make_clock(cpu, program);
 			if (clocks[cpu] < 0 && clocks[cpu] != -ENODEV)
 				wrong("no clock of CPU %d: %s", cpu, strerror(-clocks[cpu]));
-		} else if (cpu && draw(8) == 0) {
+		} else if (draw(8) == 0) {
 			close(clocks[cpu]);
 			clocks[cpu] = -1;
 		}
@@ -130,8 +152,10 @@ static void programs(int which)
 		once_round();
 		wait_ms(1 + draw(3));
 	}
-	if (!counts[0])
-		wrong("the program has never run on CPU 0");
+	for (int cpu = 0; cpu < load_cpus; cpu++)
+		if (clocks[cpu] >= 0)
+			close(clocks[cpu]);
+	check_each_cpu(map, program);
 }
 
 static bool has_programs(void)
