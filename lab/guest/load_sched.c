@@ -54,11 +54,14 @@ static void cookies(int which)
 		if (!prctl(SCHED_CORE, CORE_CREATE, 0, CORE_THREAD, 0)) {
 			unsigned long mine = cookie(0);
 			int err = prctl(SCHED_CORE, CORE_SHARE_TO, pid, CORE_THREAD, 0) ? errno : 0;
+			unsigned long theirs = cookie(pid);
 
 			if (err && err != ENODEV)
 				wrong("cannot share a cookie: %s", strerror(err));
-			if (!err && mine && cookie(pid) && cookie(pid) != mine)
-				wrong("the partner does not have the cookie that was shared");
+			/* A cookie reads as 0 while the kernel gives none. */
+			if (!err && mine && theirs && theirs != mine)
+				wrong("the partner has the cookie %lx, not %lx, which was shared",
+				      theirs, mine);
 		} else if (errno != ENODEV) {
 			wrong("cannot create a cookie: %s", strerror(errno));
 		}
