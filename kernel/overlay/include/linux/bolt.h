@@ -217,7 +217,8 @@ void bolt_assert_ap_lock(void);
 
 /*
  * Functions of the architecture, in arch/.../kernel/; kernel/bolt/arch.c has a default
- * for each of them but bolt_arch_kick() and bolt_arch_gave_up().
+ * for each of them but bolt_arch_kick() and bolt_arch_gave_up(), and for
+ * bolt_arch_leave_topology(), which only arm64 has.
  */
 
 /*
@@ -234,6 +235,7 @@ void bolt_arch_coming(unsigned int nr);
 void bolt_arch_arrived(const struct cpumask *cpus);
 int bolt_arch_kick(unsigned int cpu, struct task_struct *idle);
 void bolt_arch_gave_up(unsigned int cpu);
+void bolt_arch_leave_topology(unsigned int cpu);
 
 bool bolt_boot_option(enum bolt_boot_switch what);
 bool bolt_topology_unchecked(void);

@@ -12,6 +12,7 @@
 
 #include <kunit/test.h>
 #include <linux/cpu.h>
+#include <linux/topology.h>
 
 static void late_cpu_keeps_the_lock(struct kunit *test)
 {
@@ -42,21 +43,31 @@ static void late_cpu_has_left_the_lock(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&bolt_arrivals));
 }
 
-/* Calls bolt_ap_lock_for_late() as the control task of a request does. */
+/* Makes this task the control task of a request, as far as bolt_ap_lock_for_late() sees. */
+static void become_control_task(struct bolt_batch *batch)
+{
+	cpus_write_lock();
+	WRITE_ONCE(bolt_batch, batch);
+	WRITE_ONCE(bolt_control_task, current);
+}
+
+static void be_control_task_no_more(void)
+{
+	WRITE_ONCE(bolt_control_task, NULL);
+	WRITE_ONCE(bolt_batch, NULL);
+	cpus_write_unlock();
+}
+
 static bool late_in_request(bool alone)
 {
 	struct bolt_batch batch = { .alone = alone };
 	bool got;
 
-	cpus_write_lock();
-	WRITE_ONCE(bolt_batch, &batch);
-	WRITE_ONCE(bolt_control_task, current);
+	become_control_task(&batch);
 	got = bolt_ap_lock_for_late();
 	if (got)
 		bolt_ap_unlock();
-	WRITE_ONCE(bolt_control_task, NULL);
-	WRITE_ONCE(bolt_batch, NULL);
-	cpus_write_unlock();
+	be_control_task_no_more();
 	return got;
 }
 
@@ -68,6 +79,34 @@ static void late_single_cpu_is_not_kept_out(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, late_in_request(true));
 	KUNIT_EXPECT_TRUE(test, late_in_request(false));
+}
+
+/*
+ * A CPU that has the lock may be entering the topology. Taken out at that moment, the CPU
+ * would be in some masks of siblings only.
+ */
+static void late_cpu_stays_in_the_topology(struct kunit *test)
+{
+	static struct cpumask before;
+	struct bolt_batch batch = {};
+	unsigned int cpu;
+	bool stays;
+
+	if (!IS_ENABLED(CONFIG_ARM64))
+		kunit_skip(test, "only arm64 takes a late CPU out of the topology");
+	become_control_task(&batch);
+	cpu = cpumask_last(cpu_online_mask);
+	cpumask_copy(&before, topology_core_cpumask(cpu));
+	/* This CPU stands for @cpu, which hangs while it holds the lock. */
+	raw_spin_lock(&bolt_arrivals);
+	if (IS_ENABLED(CONFIG_ARM64))
+		bolt_arch_leave_topology(cpu);
+	raw_spin_unlock(&bolt_arrivals);
+	stays = cpumask_equal(&before, topology_core_cpumask(cpu));
+	be_control_task_no_more();
+	KUNIT_EXPECT_TRUE(test, stays);
+	/* Alone in its package, a CPU would have the same mask when taken out. */
+	KUNIT_EXPECT_GT(test, cpumask_weight(&before), 1);
 }
 
 /*
@@ -142,6 +181,7 @@ static struct kunit_case bolt_turn_cases[] = {
 	KUNIT_CASE(late_cpu_keeps_the_lock),
 	KUNIT_CASE(late_cpu_has_left_the_lock),
 	KUNIT_CASE(late_single_cpu_is_not_kept_out),
+	KUNIT_CASE(late_cpu_stays_in_the_topology),
 	{}
 };
 
