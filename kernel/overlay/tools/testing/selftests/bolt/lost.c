@@ -6,10 +6,12 @@
  */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <sys/wait.h>
 
 #include "cpus.h"
 #include "errors.h"
 #include "events.h"
+#include "lib/children.h"
 #include "lib/place.h"
 #include "sets.h"
 #include "sleep.h"
@@ -596,6 +598,16 @@ TEST_F_TIMEOUT(stubborn, no_answer_and_no_way_back, 300)
 	EXPECT_EQ(0, run_on(b));
 }
 
+/* Whether @a and @b are the threads of one core, which has no other thread. */
+static bool are_a_core(int a, int b)
+{
+	char path[128];
+	cpus_t core;
+
+	snprintf(path, sizeof(path), CPU_DIR "cpu%d/topology/core_cpus_list", a);
+	return cpus_read(path, &core) && core == (CPU(a) | CPU(b));
+}
+
 /*
  * The first of two threads of a core dies, the second stays, and the first does not come
  * back: with core scheduling the second must then lead the core.
@@ -603,13 +615,11 @@ TEST_F_TIMEOUT(stubborn, no_answer_and_no_way_back, 300)
 TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 {
 	int a = self->bench.cpus[SECOND], b = self->bench.cpus[OTHER];
-	cpus_t both = CPU(a) | CPU(b), core;
+	cpus_t both = CPU(a) | CPU(b);
 	struct look before;
 	char path[128];
 
-	snprintf(path, sizeof(path), CPU_DIR "cpu%d/topology/core_cpus_list", a);
-	ASSERT_TRUE(cpus_read(path, &core));
-	if (core != both)
+	if (!are_a_core(a, b))
 		SKIP(return, "CPU %d and CPU %d are not the threads of a core", a, b);
 	if (stubborn("deaf", 0))
 		SKIP(return, "only on x86");
@@ -635,6 +645,69 @@ TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 	EXPECT_EQ(0, set_online(a, true));
 	EXPECT_EQ(0, run_on(a));
 	EXPECT_EQ(0, run_on(b));
+}
+
+/*
+ * Starts a task that has a cookie, so that core scheduling is in use, and that runs on CPUs
+ * @a and @b while it may. Returns -EINVAL if the kernel has no core scheduling.
+ */
+static pid_t start_task_with_cookie(int a, int b)
+{
+	unsigned long cookie;
+	pid_t pid;
+
+	if (prctl(PR_SCHED_CORE, PR_SCHED_CORE_GET, 0, PR_SCHED_CORE_SCOPE_THREAD, &cookie))
+		return -errno;
+	pid = fork_mortal();
+	if (pid)
+		return pid;
+	if (prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, PR_SCHED_CORE_SCOPE_THREAD, 0) ||
+	    pin_pair(0, a, b))
+		_exit(1);
+	for (;;)
+		;
+}
+
+/*
+ * Both threads of a core are to go in one stop. The first thread, which leads the core in
+ * core scheduling, is dead when the second refuses to go. The second must lead the core
+ * from then on, whether the first comes back in the undo or not.
+ */
+TEST_F_TIMEOUT(stubborn, leader_dies_and_its_sibling_refuses, 300)
+{
+	int a = self->bench.cpus[SECOND], b = self->bench.cpus[OTHER];
+	struct look before;
+	int status;
+	pid_t pid;
+
+	if (!are_a_core(a, b))
+		SKIP(return, "CPU %d and CPU %d are not the threads of a core", a, b);
+	if (stubborn("deaf", 0))
+		SKIP(return, "only on x86");
+	pid = start_task_with_cookie(a, b);
+	if (pid < 0)
+		SKIP(return, "no core scheduling");
+	for (int back = 1; back >= 0; back--) {
+		/* While CPU b is away, CPU a becomes the leader. */
+		ASSERT_EQ(0, set_online(b, false));
+		ASSERT_EQ(0, set_online(b, true));
+		ASSERT_EQ(0, stubborn("refuses", CPU(b)));
+		ASSERT_EQ(0, stubborn("deaf", back ? 0 : CPU(a)));
+		begin();
+		EXPECT_EQ(-EBUSY, ask_by_list(OFFLINE_THEM, CPU(a) | CPU(b)));
+		EXPECT_EQ(back ? 0 : CPU(a), check_it(-EBUSY));
+		EXPECT_EQ(0, run_on(b));
+		/* The scheduler would warn here, or above, if CPU b did not lead the core. */
+		EXPECT_EQ(0, stubborn("refuses", 0));
+		EXPECT_EQ(0, stubborn("deaf", 0));
+		EXPECT_EQ(0, set_online(a, true));
+		EXPECT_EQ(0, run_on(a));
+		EXPECT_EQ(0, run_on(b));
+	}
+	EXPECT_EQ(0, kill(pid, SIGKILL));
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	/* Without a cookie the task would have ended by itself. */
+	EXPECT_TRUE(WIFSIGNALED(status));
 }
 
 /*
