@@ -89,13 +89,23 @@ def to_json(results: BootResults) -> dict[str, Any]:
 
 
 def _case(results: BootResults, size: tuple[int, int]) -> dict[str, dict[str, float]]:
+    return {
+        variant: {"n": 1, "min": ms, "median": ms, "p99": ms, "max": ms}
+        for variant, ms in times(results, size).items()
+    }
+
+
+def times(results: BootResults, size: tuple[int, int]) -> dict[str, float]:
+    """Return the CPU-dependent ms of boots on a machine of ``size``, by variant.
+
+    Variants that were not booted on both that machine and one CPU are left out.
+    """
     found = {}
     for variant in names(results):
         boot = find(results, variant, size)
         value = boots.dependent(results.boots, boot) if boot else None
         if value is not None:
-            ms = round(value / 1e6, 6)
-            found[variant] = {"n": 1, "min": ms, "median": ms, "p99": ms, "max": ms}
+            found[variant] = round(value / 1e6, 6)
     return found
 
 
@@ -117,11 +127,11 @@ def dependents(results: BootResults) -> tuple[list[str], list[list[str]]]:
     header = ["CPUs/nodes", *names(results)]
     cells = []
     for size in sizes(results):
-        values = _case(results, size)
-        native = values.get("native", {}).get("median")
+        values = times(results, size)
+        native = values.get("native")
         row = [f"{size[0]}/{size[1]}"]
         for name in names(results):
-            mine = values.get(name, {}).get("median")
+            mine = values.get(name)
             if mine is None:
                 row.append(NONE)
             elif native is None or name == "native" or mine <= 0:
@@ -185,10 +195,10 @@ def headline(results: BootResults, variants: Sequence[str] = ("talk", "all")) ->
     """
     lines = []
     for size in sizes(results)[-1:]:
-        values = _case(results, size)
+        values = times(results, size)
         for name in variants:
-            if name in values and "native" in values and values[name]["median"] > 0:
-                ratio = values["native"]["median"] / values[name]["median"]
+            if name in values and "native" in values and values[name] > 0:
+                ratio = values["native"] / values[name]
                 machine = f"{size[0]} CPUs, {size[1]} node{'s' if size[1] > 1 else ''}"
                 lines.append(f"{CASE} at {machine}: native takes {ratio:.2f}x as long as {name}")
     return lines

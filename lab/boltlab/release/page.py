@@ -10,7 +10,6 @@ from boltlab.arch import ARCHES
 from boltlab.bench import results
 from boltlab.bench.results import Results
 from boltlab.boot import bootfile
-from boltlab.boot import boots as booted
 from boltlab.boot.bootfile import BootResults
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
@@ -108,11 +107,15 @@ def compare(last: Results, now: Results) -> list[list[str]]:
         if VARIANT not in case.variants or key not in before:
             continue
         old, new = before[key], case.variants[VARIANT].median
-        change = new / old - 1 if old else 0.0
-        mark = " **more**" if change > MORE else ""
         size = f"{case.batch} of {case.cpus or now.cpus}"
-        found.append([case.case, size, f"{old:.3g}", f"{new:.3g}", f"{change:+.1%}{mark}"])
+        found.append([case.case, size, f"{old:.3g}", f"{new:.3g}", _change(old, new)])
     return found
+
+
+def _change(old: float, new: float) -> str:
+    """Return by which share ``new`` exceeds ``old``, and a mark if that is more than MORE."""
+    change = new / old - 1 if old else 0.0
+    return f"{change:+.1%}{' **more**' if change > MORE else ''}"
 
 
 def boots(place: Path, version: Version) -> list[str]:
@@ -142,19 +145,11 @@ def compare_boots(last: BootResults, now: BootResults) -> list[list[str]]:
     """
     found = []
     for size in bootfile.sizes(now):
-        for name in bootfile.names(now):
-            times = []
-            for each in (last, now):
-                boot = bootfile.find(each, name, size)
-                times.append(booted.dependent(each.boots, boot) if boot else None)
-            old, new = times
-            if not old or new is None:
-                continue
-            change = new / old - 1
-            mark = " **more**" if change > MORE else ""
-            machine = f"{size[0]}/{size[1]}"
-            row = [name, machine, f"{old / 1e6:.1f}", f"{new / 1e6:.1f}", f"{change:+.1%}{mark}"]
-            found.append(row)
+        before = bootfile.times(last, size)
+        for name, new in bootfile.times(now, size).items():
+            if old := before.get(name):
+                machine = f"{size[0]}/{size[1]}"
+                found.append([name, machine, f"{old:.1f}", f"{new:.1f}", _change(old, new)])
     return found
 
 
