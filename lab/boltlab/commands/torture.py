@@ -183,8 +183,8 @@ def _ledger(where: source.Where) -> Path:
 def _here(args: argparse.Namespace, fields: Sequence[Field], mark: str) -> int:
     """Make runs on this machine until the time is over; return how many runs have failed.
 
-    With ``--runs`` so many runs are made instead, with ``--seed`` one run. ``mark`` is
-    the tree.mark() of Bolt's code in the kernels.
+    With ``--runs`` so many runs are made instead, with ``--seed`` one run. ``mark`` is the
+    tree.mark() of Bolt's code in the kernels.
     """
     deadline = time.monotonic() + 60 * (args.minutes or (NIGHT if args.nightly else MINUTES))
     failed = 0

@@ -60,7 +60,9 @@ class Hook:
         diffs = self.text[len(self.message) :]
         parts = re.split(r"^@@ .*\n", diffs, flags=re.M)[1:]
         for hunk, part in zip(self.hunks, parts, strict=True):
-            lines = part.split("\n")[: hunk.lines + hunk.added]
+            # A line that begins with a backslash says that the line before has no newline.
+            lines = [line for line in part.split("\n") if not line.startswith("\\")]
+            lines = lines[: hunk.lines + hunk.added]
             for sign in "-+":
                 yield hunk.file, "".join(f"{each[1:]}\n" for each in lines if each[:1] == sign)
 
