@@ -25,7 +25,13 @@ FRAMES = 12  # how many frames of each stack are kept
 
 @dataclass
 class Span:
-    """All runs of one scenario on one architecture; times in seconds."""
+    """All runs of one scenario on one architecture.
+
+    The times are in seconds. The time of a native run that failed does not count: the run may have
+    hung, and then its time says little about how long races had a chance to be seen. The time of a
+    failed run with Bolt counts, because what the run has reported counts. A file that an older lab
+    has written may have the time of failed native runs as well.
+    """
 
     arch: str
     scenario: str
@@ -89,9 +95,10 @@ class Ledger:
         span = self.span(case.arch, case.story.name)
         span.runs += 1
         span.failed += bool(outcome.why)
-        span.host_s = round(span.host_s + outcome.host_s, 1)
-        span.virtual_s = round(span.virtual_s + outcome.virtual_s, 1)
         with_bolt = races.side(case.story.name) == races.BOLT
+        if with_bolt or not outcome.why:
+            span.host_s = round(span.host_s + outcome.host_s, 1)
+            span.virtual_s = round(span.virtual_s + outcome.virtual_s, 1)
         suspects = set()
         for report in reports:
             pair = functions.pair(report)
@@ -119,12 +126,13 @@ class Ledger:
 
         A run with Bolt is next if there was a run without Bolt, and the runs without Bolt have
         taken at least ``share`` times as long as the runs with Bolt will have taken after one more
-        run.
+        run. Runs without Bolt that failed do not count.
         """
         native, bolt = (self.span(arch, name) for name in races.sides(scenario))
-        runs = native.runs + bolt.runs
+        passed = native.runs - native.failed
+        runs = passed + bolt.runs
         usual = (native.host_s + bolt.host_s) / runs if runs else 0.0
-        enough = native.runs and native.host_s >= share * (bolt.host_s + usual)
+        enough = passed and native.host_s >= share * (bolt.host_s + usual)
         return races.BOLT if enough else races.NATIVE
 
     def open(

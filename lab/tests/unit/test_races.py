@@ -252,6 +252,23 @@ def test_native_runs_get_their_share_of_the_time() -> None:
     assert sides.count("bolt") >= 15
 
 
+def test_the_time_of_a_native_run_that_failed_does_not_count() -> None:
+    ledger = Ledger()
+    seen(ledger, "races-native", ALONE, host_s=900.0, why="the guest hung")
+    assert ledger.due("x86_64", "races", 3) == "native"
+    (row,) = sightings.table(ledger, ["x86_64"])
+    assert row[1:5] == ["races-native", "1", "1", "0.0 m"]
+    assert ledger.sightings  # a race that was seen before the run failed is a race
+    seen(ledger, "races-native", "", host_s=40.0)
+    assert ledger.due("x86_64", "races", 3) == "native"  # one more run with Bolt may take 40 s
+    for _ in range(2):
+        seen(ledger, "races-native", "", host_s=40.0)
+    assert ledger.due("x86_64", "races", 3) == "bolt"
+    # What a run with Bolt has shown counts, and so does its time, even if the run fails.
+    seen(ledger, "races-bolt", "", host_s=40.0, why="the guest hung")
+    assert ledger.due("x86_64", "races", 3) == "native"
+
+
 def test_the_ledger_is_kept(tmp_path: Path) -> None:
     path = tmp_path / sightings.FILE
     assert sightings.load(path).dumps() == Ledger().dumps()
