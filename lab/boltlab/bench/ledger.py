@@ -7,6 +7,7 @@ the name of the guest's job, says. KEY is a hash of the origin.
 """
 
 import contextlib
+import errno
 import functools
 import hashlib
 import json
@@ -25,8 +26,9 @@ KIND = "guest of a bench"  # kind of the file ORIGIN
 ORIGIN = "origin.json"
 FILES = ("console.log", *channels.FILES.values())
 PARTS = ("kernel", "lab")  # the folders of the repository on which figures depend
-KEPT = 500  # guests whose folders stay in the cache; a bench has up to 40 on an architecture
+KEPT = 500  # guests whose folders stay in the cache; boot-bench has about 100 on an architecture
 KEY = 12  # characters of a key
+TRIES = 5  # how often a folder that another call has put in place meanwhile is removed again
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,7 @@ def keep(name: str, origin: Origin, ran: GuestResult) -> GuestResult:
                 shutil.copyfile(ran.folder / file, half / file)
         document = {"schema": codec.SCHEMA, "kind": KIND, **asdict(origin)}
         (half / ORIGIN).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        shutil.rmtree(place, ignore_errors=True)
-        half.rename(place)
+        _replace(place, half)
     except OSError as error:
         raise BoltError(f"cannot keep figures in {place.parent}: {error.strerror}") from error
     paths.prune(place.parent, KEPT)
@@ -130,6 +131,19 @@ def why_none(guests: Iterable[tuple[str, Origin]]) -> str:
     kept = codec.read(Origin, place / ORIGIN, "holds no origin of kept figures", KIND)
     changed = [text for key, text in DIFFERS.items() if getattr(kept, key) != getattr(wanted, key)]
     return f"since {name} was measured: {', '.join(changed) or 'what was kept has been damaged'}"
+
+
+def _replace(place: Path, folder: Path) -> None:
+    """Give ``folder`` the name ``place``, also if other calls keep the same guest just now."""
+    for tries in range(TRIES):
+        shutil.rmtree(place, ignore_errors=True)
+        try:
+            folder.rename(place)
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY or tries == TRIES - 1:
+                raise
+        else:
+            return
 
 
 def _place(name: str, origin: Origin) -> Path:

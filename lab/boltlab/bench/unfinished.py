@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from boltlab.bench import ledger
+from boltlab.bench.keeping import RESUME
 from boltlab.errors import BoltError, GuestError
-
-RESUME = " --resume"  # the option with which a bench uses figures that are kept
 
 
 @dataclass(frozen=True)

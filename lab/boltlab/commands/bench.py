@@ -4,13 +4,14 @@
 import argparse
 import dataclasses
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from boltlab import arch, cli, errors, git, packages, ui
 from boltlab.arch import Arch
-from boltlab.bench import batches, breakdown, ledger, reference, results
+from boltlab.bench import batches, breakdown, keeping, ledger, reference, results
+from boltlab.bench.keeping import RESUME
 from boltlab.bench.plan import (
     COUNTED,
     TIMEOUT,
@@ -29,12 +30,12 @@ from boltlab.bench.plan import (
     table,
 )
 from boltlab.bench.results import Batch, Case, PhaseTime, Results
-from boltlab.bench.unfinished import RESUME, Failed, UnfinishedError
+from boltlab.bench.unfinished import Failed, UnfinishedError
 from boltlab.engine import merge, options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Ended, Row
 from boltlab.errors import USAGE, BoltError, GuestError
-from boltlab.guest import backports, console, guests, qemu
+from boltlab.guest import backports, console, qemu
 from boltlab.guest.qemu import GuestResult
 from boltlab.kernel import build, source
 from boltlab.kernel.build import Kernel
@@ -123,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
     kernels = prepare([target for target, _ in targets], plan, args.source, args.jobs)
     work = [Bench(target, name, plan, kernels[target.name]) for target, name in targets]
     if args.resume:
-        _require_kept([job for each in work for job in jobs_of(*each)])
+        keeping.require(job for each in work for job in jobs_of(*each))
     here = (_here(each, args.resume, commit) for each in work)
     found = _on_cluster(args, work) if fleet else here
     said: list[str] = []
@@ -179,12 +180,6 @@ def prepare(
     }
 
 
-def _require_kept(work: Iterable[Job]) -> None:
-    wanted = [(job.name, job.origin) for job in work]
-    if not any(ledger.take(*each) for each in wanted):
-        raise BoltError(f"nothing to go on with: {ledger.why_none(wanted)}", code=USAGE)
-
-
 def _here(bench: Bench, resume: bool, commit: str) -> Results | UnfinishedError:
     try:
         return _trusted(bench, collect(*bench, resume=resume, commit=commit))
@@ -238,7 +233,7 @@ def _on_cluster(
         for bench, variant in places
     ]
     more = [
-        options.source(args) + (RESUME if args.resume and any(map(_kept, each)) else "")
+        options.source(args) + (RESUME if args.resume and any(map(keeping.kept, each)) else "")
         for each in jobs
     ]
     lines = [
@@ -263,25 +258,12 @@ def _joined(
     figure of native or expedited is wrong.
     """
     target, setting, plan, _ = bench
-    failed: list[Failed] = []
-    for each, wanted in ended:
-        lost = [(job, each.said_of(job.name)) for job in wanted if not _kept(job)]
-        # An element may also fail after all of its guests have ended well: reference.check() fails
-        # then, and the element names no guest.
-        if each.status != elements.FAILED or not any(error for _, error in lost):
-            each.check()
-        else:
-            nothing = GuestError("no message", each.log)
-            failed += [_failed(target, plan, job, error or nothing) for job, error in lost]
+    failed = [_failed(target, plan, job, error) for job, error in elements.lost(ended)]
     if failed:
         number = sum(len(wanted) for _, wanted in ended)
         return UnfinishedError(f"{target.name}, {setting}", failed, number)
     parts = [results.load(each.ledger) for each, _ in ended]
     return _trusted(bench, merge.bench(parts, names()))
-
-
-def _kept(job: Job) -> bool:
-    return ledger.take(job.name, job.origin) is not None
 
 
 def row(target: Arch, setting: str, variant: str, plan: Plan, more: str = "") -> Row:
@@ -325,7 +307,17 @@ def collect(
     figures of the guest are kept whose origin (see ledger.py) is still the same. Raises
     UnfinishedError when guests fail, and BoltError when the set-up is wrong.
     """
-    done = _run(target, setting, plan, jobs_of(target, setting, plan, kernels), resume)
+
+    def read(job: Job, ran: GuestResult) -> None:
+        if job.kind in _READ:
+            _READ[job.kind](ran)
+        list(_between(target, plan, job, ran))
+
+    work, what = jobs_of(target, setting, plan, kernels), f"{target.name}, {setting}"
+    done, lost = keeping.run(work, what, "measuring", read, resume=resume)
+    if lost:
+        failed = [_failed(target, plan, job, error) for job, error in lost]
+        raise UnfinishedError(what, failed, len(work))
     first = next(iter(kernels.values()))
     return Results(
         arch=target.name,
@@ -343,52 +335,8 @@ def collect(
     )
 
 
-def _run(
-    target: Arch, setting: str, plan: Plan, work: Sequence[Job], resume: bool
-) -> list[tuple[Job, GuestResult]]:
-    """Return each job of ``work`` with what its guest has measured, in this call or before."""
-    title = f"{target.name}, {setting}"
-    done: dict[str, GuestResult] = {}
-    own: dict[str, GuestResult] = {}
-    for job in work:
-        if not resume:
-            ledger.forget(job.name, job.origin)
-        elif kept := ledger.take(job.name, job.origin):
-            done[job.name] = kept
-    if done:
-        ui.say(f"{title}: {len(done)} of {len(work)} guests have been run before")
-
-    def ended(job: Job, ran: GuestResult) -> None:
-        _require_readable(target, plan, job, ran)
-        # A call with --resume may need the figures after the lab has removed the run's directory.
-        done[job.name] = ledger.keep(job.name, job.origin, ran)
-        own[job.name] = ran
-
-    failed = []
-    left = [job for job in work if job.name not in done]
-    for job, outcome in guests.run_each(left, f"measuring {title}", ended) if left else ():
-        if isinstance(outcome, GuestError):
-            failed.append(_failed(target, plan, job, outcome))
-    if failed:
-        raise UnfinishedError(title, failed, len(work))
-    # Another bench may have replaced what is kept; so take what the guests of this call have left
-    # in their own directories, except where another call has removed the directory.
-    done |= {name: ran for name, ran in own.items() if ran.folder.exists()}
-    return [(job, done[job.name]) for job in work]
-
-
 def _failed(target: Arch, plan: Plan, job: Job, error: GuestError) -> Failed:
     return Failed(job.name, job.variant, error, tuple(lacking(target, plan, job)))
-
-
-def _require_readable(target: Arch, plan: Plan, job: Job, ran: GuestResult) -> None:
-    """Raise GuestError unless ``ran`` has the traces and messages that collect() will read."""
-    try:
-        if job.kind in _READ:
-            _READ[job.kind](ran)
-        list(_between(target, plan, job, ran))
-    except BoltError as error:
-        raise GuestError(error.message, error.log or ran.trace) from error
 
 
 def _cases(target: Arch, plan: Plan, done: Sequence[tuple[Job, GuestResult]]) -> list[Case]:

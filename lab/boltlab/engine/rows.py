@@ -12,11 +12,13 @@ under another name, and renames ``done/N`` at the end. So a row that is killed h
 import contextlib
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from boltlab import paths
+from boltlab.bench import keeping
+from boltlab.bench.keeping import AnyJob
 from boltlab.errors import BoltError, GuestError
 
 SCRIPT = paths.DATA / "element.sh"
@@ -126,6 +128,28 @@ def ended(folder: Path, rows: Sequence[Row]) -> list[Ended]:
         with contextlib.suppress(OSError, ValueError):
             status = int((place / "status").read_text(encoding="utf-8"))
         found.append(Ended(number, rows[number], status, place))
+    return found
+
+
+def lost(ended: Iterable[tuple[Ended, Sequence[AnyJob]]]) -> list[tuple[AnyJob, GuestError]]:
+    """Return the jobs whose guests have failed, each with its error.
+
+    ``ended`` are the elements of a bench, each with the jobs that the element runs. Elements may
+    share jobs, so that figures are kept of a guest that failed in this element and ended well in
+    another one. Raises BoltError when an element has failed otherwise than by its guests.
+    """
+    found = []
+    for each, jobs in ended:
+        said = [(job, error) for job in jobs if (error := each.said_of(job.name))]
+        # An element may also fail after all of its guests have ended well, for example because a
+        # figure is wrong: then the element names no guest.
+        if each.status != FAILED or not said:
+            each.check()
+            continue
+        known = [job.name for job, _ in said]
+        nothing = GuestError("no message", each.log)
+        found += said
+        found += [(job, nothing) for job in jobs if job.name not in known and not keeping.kept(job)]
     return found
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,30 @@ def test_what_cannot_be_written_is_not_kept(
     with pytest.raises(BoltError, match=r"cannot keep figures in .*: No space left"):
         ledger.keep("guest-1", ORIGIN, ran(tmp_path / "run"))
     assert ledger.take("guest-1", ORIGIN) is None
+
+
+def test_another_call_keeps_the_same_guest_just_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another call puts its folder in place between rmtree() and rename(), once or always."""
+    remove = shutil.rmtree
+
+    def quicker(times: int) -> None:
+        left = iter(range(times))
+
+        def rmtree(path: Path, **more: Any) -> None:
+            if next(left, None) is None:
+                remove(path, **more)
+
+        monkeypatch.setattr(shutil, "rmtree", rmtree)
+
+    first = ledger.keep("guest-1", ORIGIN, ran(tmp_path / "run"))
+    quicker(times=1)
+    assert ledger.keep("guest-1", ORIGIN, ran(tmp_path / "run")).folder == first.folder
+    assert ledger.take("guest-1", ORIGIN) is not None
+    quicker(times=99)
+    with pytest.raises(BoltError, match=r"cannot keep figures in .*: Directory not empty"):
+        ledger.keep("guest-1", ORIGIN, ran(tmp_path / "run"))
 
 
 def test_the_oldest_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
