@@ -2,15 +2,20 @@
 """``bolt boot-bench``: boots small and large machines, natively and with Bolt's changes."""
 
 import argparse
+import shlex
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
-from boltlab import arch, cli, git, packages, tables, ui
+from boltlab import arch, cli, errors, git, packages, tables, ui
 from boltlab.arch import Arch
+from boltlab.bench import keeping, ledger
+from boltlab.bench.keeping import RESUME
+from boltlab.bench.ledger import Origin
+from boltlab.bench.unfinished import Failed, UnfinishedError
 from boltlab.boot import bootfile, bootmodel, boots, bootsoak, bootwork
 from boltlab.boot.bootfile import VIRTUAL, BootResults
 from boltlab.boot.boots import Boot, Callback
@@ -19,7 +24,7 @@ from boltlab.boot.bootwork import Part, Work
 from boltlab.engine import merge, options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
-from boltlab.errors import USAGE, BoltError
+from boltlab.errors import USAGE, BoltError, GuestError
 from boltlab.guest import backports, channels, guests, plugins, qemu
 from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest, GuestResult
@@ -43,7 +48,8 @@ BASES = 3  # boots on one CPU, of which the median counts, because such boots di
 class Job:
     """One boot: the variant, the machine, and whether the boot is traced.
 
-    ``again`` numbers the untraced boots of a variant on a machine, from 0 on.
+    ``again`` numbers the untraced boots of a variant on a machine, from 0 on. ``stamp`` is a hash
+    of everything the guest's kernel was built from, as in build.Kernel.
     """
 
     variant: str
@@ -52,6 +58,7 @@ class Job:
     traced: bool
     guest: Guest
     again: int = 0
+    stamp: str = ""
 
     @property
     def name(self) -> str:
@@ -60,9 +67,39 @@ class Job:
         return f"boot-{self.guest.arch.name}-{self.variant}-{self.cpus}-{self.nodes}{kind}"
 
     @property
+    def size(self) -> str:
+        """The machine's size in words."""
+        numbers = ((self.cpus, "CPU"), (self.nodes, "node"))
+        return " on ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in numbers)
+
+    @property
     def units(self) -> int:
         """The boot's share of the progress."""
         return self.cpus
+
+    @property
+    def origin(self) -> Origin:
+        """All that the boot's times depend on."""
+        return ledger.origin(self.guest, self.stamp)
+
+
+class Bench(NamedTuple):
+    """What to boot on one architecture. The fields are in the order of the parameters of jobs().
+
+    ``wanted`` are the variants, ``machines`` are as sizes() returns these, and ``kernels`` are by
+    flavour.
+    """
+
+    target: Arch
+    setting: str
+    wanted: Mapping[str, Mapping[str, Any]]
+    machines: Sequence[tuple[int, int]]
+    kernels: Mapping[str, Kernel]
+
+    @property
+    def what(self) -> str:
+        """Name of the bench in messages."""
+        return f"{self.target.name}, {self.setting}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,6 +137,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="boot each machine N times in the host's time, with CPUs that really run at once",
     )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on after boots that failed, or an interruption: make only boots that are missing",
+    )
     parser.add_argument("--json", type=cli.output, metavar="FILE", help="write the results to FILE")
     parser.add_argument(
         "--figure", type=cli.picture, metavar="FILE", help="draw the boots of the largest machine"
@@ -110,15 +152,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Boot, print the tables and write the files that options name.
+    """Boot, print the tables and write the files that options name; return 1 if boots have failed.
 
-    Raises BoltError if an option is wrong, a kernel cannot be built, or a boot fails.
+    Raises BoltError if an option is wrong, a kernel cannot be built, or a boot of ``--soak``,
+    ``--work`` or ``--stress`` fails.
     """
     fleet = options.on_cluster(args, "work", "soak", "stress")
     if args.soak is not None:
-        options.refuse(args, "--soak", "work", "stress", "json", "figure")
+        options.refuse(args, "--soak", "work", "stress", "resume", "json", "figure")
     if args.work:
-        options.refuse(args, "--work", "stress", "json", "figure")
+        options.refuse(args, "--work", "stress", "resume", "json", "figure")
+    if args.stress:
+        options.refuse(args, "--stress", "resume")
     commit = git.measured()
     # The options are checked for all architectures before the first boot, so that a wrong option
     # does not end the command only after hours.
@@ -131,48 +176,119 @@ def run(args: argparse.Namespace) -> int:
         )
         for target in arch.select(args.arch)
     ]
-    for target, name, wanted, machines in plan:
-        packages.ensure("guest", "qemu", arches=[target])
-        backports.offer([target])
-        tree = source.resolve(args.source)
-        if args.soak is not None:
-            kernels = {"bolt": build.ensure_kernel(target, "bolt", tree, args.jobs)}
-            soak(bootsoak.draw(target, name, kernels, args.soak), f"booting {target.name}, {name}")
-            continue
-        kernels = {
-            flavour: build.ensure_kernel(target, flavour, tree, args.jobs)
-            for flavour in dict.fromkeys(row["kernel"] for row in wanted.values())
-        }
-        if fleet:
-            _finish(args, target, _on_cluster(args, target, name, list(wanted), machines))
-            continue
-        if args.work:
-            part = bootwork.parts()[args.work]
-            work = counting(target, name, wanted, machines, kernels, part)
-            done = guests.run_all(work, f"booting {target.name}, {name}")
-            counts = [counted(*each, wanted, kernels, part) for each in done]
-            for line in bootwork.table(counts, part):
-                ui.say(line)
-            continue
-        work = jobs(target, name, wanted, machines, kernels, trace=not args.no_trace)
-        if args.stress:
-            work = stressed(work, args.stress)
+    benches = [_prepared(args, *each) for each in plan]
+    if args.resume:
+        keeping.require(job for each in benches for job in _jobs(args, each))
+    said: list[str] = []
+    try:
+        for bench in benches:
+            title = f"booting {bench.what}"
+            if args.soak is not None:
+                soak(bootsoak.draw(bench.target, bench.setting, bench.kernels, args.soak), title)
+            elif args.work:
+                _count(bench, bootwork.parts()[args.work], title)
+            else:
+                try:
+                    found = _on_cluster(args, bench) if fleet else _here(args, bench, commit)
+                except UnfinishedError as error:
+                    said += error.lines(_again(args, bench))
+                else:
+                    _finish(args, bench.target, found)
+    except KeyboardInterrupt:
+        if not (args.soak or args.work or args.stress):
+            ui.error(f"boots that have ended are kept: a call with{RESUME} makes all other boots")
+        raise
+    finally:
+        for line in said:
+            ui.error(line)
+    return errors.FAILURE if said else 0
+
+
+def _prepared(
+    args: argparse.Namespace,
+    target: Arch,
+    setting: str,
+    wanted: Mapping[str, Mapping[str, Any]],
+    machines: Sequence[tuple[int, int]],
+) -> Bench:
+    """Install missing packages and build missing kernels for the boots on ``target``."""
+    packages.ensure("guest", "qemu", arches=[target])
+    backports.offer([target])
+    tree = source.resolve(args.source)
+    flavours = ["bolt"] if args.soak is not None else [row["kernel"] for row in wanted.values()]
+    kernels = {
+        flavour: build.ensure_kernel(target, flavour, tree, args.jobs)
+        for flavour in dict.fromkeys(flavours)
+    }
+    return Bench(target, setting, wanted, machines, kernels)
+
+
+def _jobs(args: argparse.Namespace, bench: Bench) -> list[Job]:
+    return jobs(*bench, trace=not args.no_trace)
+
+
+def _here(args: argparse.Namespace, bench: Bench, commit: str) -> BootResults:
+    """Make the boots of ``bench`` on this machine, at the ``commit``.
+
+    Raises UnfinishedError when boots fail, and BoltError when a boot of ``--stress`` fails.
+    """
+    work = _jobs(args, bench)
+    if args.stress:
         # In the host's time, guests that run together would take CPU time from each other.
-        at_once = 1 if args.stress else None
-        done = guests.run_all(work, f"booting {target.name}, {name}", at_once)
-        first = next(iter(kernels.values()))
-        results = BootResults(
-            arch=target.name,
-            setting=name,
-            accel="mttcg" if args.stress else VIRTUAL,
-            qemu=qemu.version(target.qemu),
-            kernel=first.release,
-            config_sha=first.config_sha,
-            boots=collect(done),
-            commit=commit,
-        )
-        _finish(args, target, results)
-    return 0
+        done = guests.run_all(stressed(work, args.stress), f"booting {bench.what}", at_once=1)
+    else:
+        done, lost = keeping.run(work, bench.what, "booting", _read, resume=args.resume)
+        _require_all(bench, work, lost)
+    first = next(iter(bench.kernels.values()))
+    return BootResults(
+        arch=bench.target.name,
+        setting=bench.setting,
+        accel="mttcg" if args.stress else VIRTUAL,
+        qemu=qemu.version(bench.target.qemu),
+        kernel=first.release,
+        config_sha=first.config_sha,
+        boots=collect(done),
+        commit=commit,
+    )
+
+
+def _require_all(bench: Bench, work: Sequence[Job], lost: Sequence[tuple[Job, GuestError]]) -> None:
+    """Raise UnfinishedError if boots of ``work`` are ``lost``."""
+    failed = [Failed(job.name, job.variant, error, (job.size,)) for job, error in lost]
+    if failed:
+        raise UnfinishedError(bench.what, failed, len(work))
+
+
+def _again(args: argparse.Namespace, bench: Bench) -> str:
+    """Return the command that repeats ``bench`` alone."""
+    line = _words(bench.target, bench.setting, bench.machines, bench.wanted) + _more(args)
+    for option in ("json", "figure"):
+        if file := _file(getattr(args, option), bench.target, args.arch):
+            line += f" --{option} {shlex.quote(str(file))}"
+    return line + options.engine(args)
+
+
+def _words(
+    target: Arch, setting: str, machines: Sequence[tuple[int, int]], variants: Iterable[str]
+) -> str:
+    """Return a command with the options that name these machines and variants."""
+    cpus, nodes = (",".join(map(str, numbers)) for numbers in zip(*machines, strict=True))
+    return (
+        f"./bolt boot-bench --arch {target.name} --setting {setting} --cpus {cpus} "
+        f"--nodes {nodes} --variants {','.join(variants)}"
+    )
+
+
+def _more(args: argparse.Namespace) -> str:
+    return f"{' --no-trace' if args.no_trace else ''}{options.source(args)}"
+
+
+def _count(bench: Bench, part: Part, title: str) -> None:
+    """Count the instructions of ``part`` in boots of ``bench``, and print the table."""
+    done = guests.run_all(counting(*bench, part), title)
+    counts = [counted(*each, bench.wanted, bench.kernels, part) for each in done]
+    for line in bootwork.table(counts, part):
+        ui.say(line)
 
 
 def _finish(args: argparse.Namespace, target: Arch, results: BootResults) -> None:
@@ -188,22 +304,28 @@ def _finish(args: argparse.Namespace, target: Arch, results: BootResults) -> Non
         ui.say(f"figure: {figure}")
 
 
-def _on_cluster(
-    args: argparse.Namespace,
-    target: Arch,
-    setting: str,
-    wanted: Sequence[str],
-    machines: Sequence[tuple[int, int]],
-) -> BootResults:
-    """Boot each variant on each machine as an element of a job array, the largest machine first."""
-    more = f"{' --no-trace' if args.no_trace else ''}{options.source(args)}"
-    rows = [
-        row(target, setting, variant, cpus, nodes, more)
-        for cpus, nodes in sorted(machines, reverse=True)
-        for variant in wanted
-    ]
+def _on_cluster(args: argparse.Namespace, bench: Bench) -> BootResults:
+    """Boot each variant on each machine as an element of a job array, the largest machine first.
+
+    Raises UnfinishedError when boots fail, and BoltError when an element has not run to its end.
+    """
+    wanted, rows = [], []
+    for cpus, nodes in sorted(bench.machines, reverse=True):
+        for variant, words in bench.wanted.items():
+            own = bench._replace(wanted={variant: words}, machines=[(cpus, nodes)])
+            wanted.append(_jobs(args, own))
+            go_on = args.resume and any(map(keeping.kept, wanted[-1]))
+            more = _more(args) + (RESUME if go_on else "")
+            rows.append(row(bench.target, bench.setting, variant, cpus, nodes, more))
     folder = elements.write(rows, NAME)
     slurm.run(rows, folder, args.at_once)
+    ended = elements.ended(folder, rows)
+    # Each element of a variant makes the variant's boots on one CPU: in messages these count once.
+    work = {job.name: job for each in wanted for job in each}
+    lost: dict[str, tuple[Job, GuestError]] = {}
+    for job, error in elements.lost(zip(ended, wanted, strict=True)):
+        lost.setdefault(job.name, (job, error))
+    _require_all(bench, list(work.values()), list(lost.values()))
     return merge.boots([bootfile.load(each.ledger) for each in slurm.ended(rows, folder)])
 
 
@@ -215,10 +337,7 @@ def row(target: Arch, setting: str, variant: str, cpus: int, nodes: int, more: s
     ``more`` are further words of the element's command.
     """
     return Row(
-        line=(
-            f"./bolt boot-bench --arch {target.name} --setting {setting} --cpus {cpus} "
-            f"--nodes {nodes} --variants {variant}{more}"
-        ),
+        line=_words(target, setting, [(cpus, nodes)], [variant]) + more,
         more=elements.JSON,
         group=f"{target.name} {setting}",
         seconds=TIMEOUT * (2 + BASES),
@@ -285,8 +404,9 @@ def jobs(
                     machine=Machine(cpus=cpus, nodes=nodes, memory=table["memory"]),
                     timeout=TIMEOUT,
                 )
+                stamp = kernels[row["kernel"]].stamp
                 work += [
-                    Job(variant, cpus, nodes, traced, guest, again)
+                    Job(variant, cpus, nodes, traced, guest, again, stamp)
                     for again in range(BASES if cpus == 1 else 1)
                 ]
     return work
@@ -375,18 +495,32 @@ def collect(done: Sequence[tuple[Job, GuestResult]]) -> list[Boot]:
     traces = {}
     for job, ran in done:
         if job.traced:
-            with ran.trace.open(encoding="utf-8", errors="replace") as file:
-                traces[job.variant, job.cpus, job.nodes] = boots.traced(file)
+            traces[job.variant, job.cpus, job.nodes] = _traced(ran)
     found: dict[tuple[str, int, int], list[tuple[int, dict[str, int]]]] = defaultdict(list)
     for job, ran in done:
         if not job.traced:
-            booted = next(int(row["booted"]) for row in ran.records if "booted" in row)
-            phases = boots.phases(ran.folder / channels.FILES["bolt.dmesg"])
-            found[job.variant, job.cpus, job.nodes].append((booted, phases))
+            found[job.variant, job.cpus, job.nodes].append(_times(ran))
     return sorted(
         (_boot(key, runs, *traces.get(key, ([], []))) for key, runs in found.items()),
         key=lambda boot: (boot.cpus, boot.nodes),
     )
+
+
+def _read(job: Job, ran: GuestResult) -> object:
+    """Return what collect() reads of ``job``; raise BoltError if that cannot be read."""
+    return _traced(ran) if job.traced else _times(ran)
+
+
+def _traced(ran: GuestResult) -> tuple[list[Callback], list[Callback]]:
+    with ran.trace.open(encoding="utf-8", errors="replace") as file:
+        return boots.traced(file)
+
+
+def _times(ran: GuestResult) -> tuple[int, dict[str, int]]:
+    booted = next((int(row["booted"]) for row in ran.records if "booted" in row), None)
+    if booted is None:
+        raise BoltError("the guest has not reported when init began", ran.folder / "console.log")
+    return booted, boots.phases(ran.folder / channels.FILES["bolt.dmesg"])
 
 
 def _boot(
@@ -430,8 +564,8 @@ def show(results: BootResults) -> None:
 
 def _show_model(results: BootResults) -> None:
     said = bootmodel.check(results.boots)
-    for variant, errors in said["errors"].items():
-        text = ", ".join(f"{size} {error:+.0%}" for size, error in errors.items())
+    for variant, wrong in said["errors"].items():
+        text = ", ".join(f"{size} {error:+.0%}" for size, error in wrong.items())
         ui.say(f"model, {variant}: error at {text}")
     for point in said.get("talk", {}).get("points", []):
         ui.say(
