@@ -3,11 +3,12 @@
 
 import argparse
 from collections.abc import Mapping
+from pathlib import Path
 
 from boltlab import cli, errors, tables, ui, versions
 from boltlab.errors import USAGE, BoltError
 from boltlab.release import page, steps
-from boltlab.release.steps import Done, Step
+from boltlab.release.steps import Step
 from boltlab.tables import Column
 
 NAME = "release-check"
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = select(table, args.only)
     place = steps.folder(args.version)
     if args.list:
-        _list(table, steps.state(place))
+        _list(table, place)
         return 0
     file = args.page or place / "release.md"
     failed = False
@@ -83,11 +84,12 @@ def select(table: Mapping[str, Step], wanted: str | None) -> list[Step]:
     return [step for name, step in table.items() if name in names]
 
 
-def _list(table: Mapping[str, Step], done: Mapping[str, Done]) -> None:
-    cells = []
+def _list(table: Mapping[str, Step], place: Path) -> None:
+    done, cells = steps.state(place), []
     for name, step in table.items():
         ended = done.get(name)
-        verdict = "not run" if ended is None else "failed" if ended.status else "passed"
-        took = ui.clock(ended.seconds) if ended else ""
+        verdict, took = steps.without_result(step, place), ""
+        if ended:
+            verdict, took = "failed" if ended.status else "passed", ui.clock(ended.seconds)
         cells.append([name, verdict, took, f"{step.hours:g}", step.what])
     tables.show(COLUMNS, cells)

@@ -14,7 +14,7 @@ from boltlab.boot.bootfile import BootResults
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
 from boltlab.kernel import tree
-from boltlab.release.steps import TORTURE, Done, Step
+from boltlab.release.steps import TORTURE, Done, Step, without_result
 from boltlab.torture import matrix, planted, tally
 from boltlab.versions import Version
 
@@ -39,7 +39,7 @@ def write(
     parts = [
         ["<!-- SPDX-License-Identifier: GPL-2.0-only -->", "# Release check", ""],
         versions_of(version),
-        ["", "## Steps", "", *steps_of(steps, done)],
+        ["", "## Steps", "", *steps_of(steps, done, place)],
         ["", "## Figures against the last release", "", *figures(place, version)],
         ["", "## Boots against the last release", "", *boots(place, version)],
         ["", "## Torture", "", *torture(version, max(step.least for step in steps.values()))],
@@ -66,13 +66,13 @@ def versions_of(version: Version) -> list[str]:
     ]
 
 
-def steps_of(steps: Mapping[str, Step], done: Mapping[str, Done]) -> list[str]:
+def steps_of(steps: Mapping[str, Step], done: Mapping[str, Done], place: Path) -> list[str]:
     """Return the table of the steps, in their order."""
     lines = []
     for name, step in steps.items():
         ended = done.get(name)
         if ended is None:
-            lines.append([name, step.what, "not run", "", ""])
+            lines.append([name, step.what, without_result(step, place), "", ""])
             continue
         verdict = "failed" if ended.status else "passed"
         lines.append([name, step.what, verdict, ui.clock(ended.seconds), ended.date])

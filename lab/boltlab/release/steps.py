@@ -126,16 +126,18 @@ def run(step: Step, place: Path, version: Version, afresh: bool = False) -> Done
 
     Records in ``place``, and returns, how the step ended. A step whose condition ``until`` holds
     already passes without a call of its command, unless the step failed the last time or ``afresh``
-    is set. Raises KeyboardInterrupt, and records nothing, if a command of the step was interrupted.
+    is set. Raises KeyboardInterrupt, and records only that the step has begun(), if a command of
+    the step was interrupted.
     """
     start = time.monotonic()
     end = ENDS.get(step.until)
     last = state(place).get(step.name)
     status = last.status if last else 0
-    more = step.again if status else ""
+    more = step.again if status or (begun(step, place) and not afresh) else ""
     while status or afresh or not end or end(version, step.least):
         afresh = False
         before = end(version, step.least) if end else []
+        _mark(step, place).touch()
         status = _call(step, place, version, more)
         if more and status == USAGE:
             status = _call(step, place, version, more="")
@@ -148,7 +150,18 @@ def run(step: Step, place: Path, version: Version, afresh: bool = False) -> Done
     done = Done(status, round(time.monotonic() - start, 1), time.strftime("%Y-%m-%d"))
     known = {name: asdict(each) for name, each in {**state(place), step.name: done}.items()}
     codec.save(json.dumps(known, indent=1) + "\n", place / STATE)
+    _mark(step, place).unlink(missing_ok=True)
     return done
+
+
+def without_result(step: Step, place: Path) -> str:
+    """Return what to say of a ``step`` that has never ended."""
+    return "begun" if begun(step, place) else "not run"
+
+
+def begun(step: Step, place: Path) -> bool:
+    """Tell whether ``step`` has begun and not ended: it is still at work, or was interrupted."""
+    return _mark(step, place).exists()
 
 
 def log(step: Step, place: Path) -> Path:
@@ -163,6 +176,14 @@ def _call(step: Step, place: Path, version: Version, more: str) -> int:
         words += ["--version", version.series]
     with log(step, place).open("ab") as out, ui.status(f"./bolt {shlex.join(words)}"):
         return packages.call([str(paths.REPO / "bolt"), *words], out)
+
+
+def _mark(step: Step, place: Path) -> Path:
+    """Return the path of the file that is there while ``step`` has begun and not ended.
+
+    The file stays if this process is killed.
+    """
+    return place / f"{step.name}.begun"
 
 
 def _git(*words: str) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from boltlab import cli, coverage, kept, paths, versions
+from boltlab import cli, coverage, kept, packages, paths, versions
 from boltlab.bench import results
 from boltlab.boot import bootfile
-from boltlab.errors import BoltError
+from boltlab.errors import INTERRUPTED, BoltError
 from boltlab.kernel import tree
 from boltlab.release import page, steps
 from boltlab.torture import matrix, planted, tally
@@ -174,6 +174,62 @@ def test_a_bench_that_failed_goes_on(clone: Path, tmp_path: Path) -> None:
     )
     assert cli.main(words) == 0
     assert lines() == [f"{usual} --resume {of}", f"{usual} {of}"]
+
+
+def test_a_bench_that_was_interrupted_goes_on(
+    clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["release-check", "--only", "boot-bench", "--page", str(tmp_path / "page.md")]
+    (clone / "bolt").write_text(
+        f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\ncase $* in *resume*) exit 0; esac\nexit 130\n'
+    )
+    assert cli.main(words) == INTERRUPTED
+    what = "boots of small and large machines, both architectures"
+    assert f"| boot-bench | {what} | begun |" in (tmp_path / "page.md").read_text()
+    capsys.readouterr()
+    assert cli.main(["release-check", "--list"]) == 0
+    assert " begun " in capsys.readouterr().out
+    assert cli.main(words) == 0
+    lines = (tmp_path / "asked").read_text().splitlines()
+    assert ["--resume" in line for line in lines] == [False, True]
+    # An interruption takes nothing from what is recorded, and --again makes all figures anew.
+    (clone / "bolt").write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\nexit 130\n')
+    for _ in range(2):
+        assert cli.main([*words, "--again"]) == INTERRUPTED
+        assert f"| boot-bench | {what} | passed |" in (tmp_path / "page.md").read_text()
+    assert cli.main(words) == 0
+    lines = (tmp_path / "asked").read_text().splitlines()
+    assert ["--resume" in line for line in lines] == [False, True, False, False]
+
+
+def test_a_check_that_is_killed_leaves_a_step_that_has_begun(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, bench = steps.folder(versions.default()), steps.load()["bench"]
+    seen = []
+
+    def call(*args: object) -> int:
+        seen.append(steps.begun(bench, place))  # what a kill at this moment would leave
+        return 0
+
+    monkeypatch.setattr(packages, "call", call)
+    assert not steps.begun(bench, place)
+    assert cli.main(["release-check", "--only", "bench"]) == 0
+    assert seen == [True]
+    assert not steps.begun(bench, place)
+
+
+def test_an_interruption_adds_no_call_of_torture(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torture was interrupted after it had reached its goals: the next check lets it pass."""
+    left = iter([["a"], ["a"]])
+    monkeypatch.setattr(steps, "ENDS", {"goals": lambda version, least: next(left, [])})
+    (clone / "bolt").write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\nexit 130\n')
+    words = ["release-check", "--only", "torture"]
+    assert cli.main(words) == INTERRUPTED
+    assert cli.main(words) == 0
+    assert asked(tmp_path) == ["torture"]
 
 
 def test_wrong_calls(
