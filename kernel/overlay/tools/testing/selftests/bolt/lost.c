@@ -647,25 +647,14 @@ TEST_F_TIMEOUT(stubborn, leader_of_a_core_does_not_answer, 300)
 	EXPECT_EQ(0, run_on(b));
 }
 
-/*
- * Starts a task that has a cookie, so that core scheduling is in use, and that runs on CPUs
- * @a and @b while it may. Returns -EINVAL if the kernel has no core scheduling.
- */
-static pid_t start_task_with_cookie(int a, int b)
+/* Returns the cookie of the task @pid, 0 if the task has none, or -errno. */
+static long long cookie_of(pid_t pid)
 {
-	unsigned long cookie;
-	pid_t pid;
+	unsigned long long cookie;
 
-	if (prctl(PR_SCHED_CORE, PR_SCHED_CORE_GET, 0, PR_SCHED_CORE_SCOPE_THREAD, &cookie))
+	if (prctl(PR_SCHED_CORE, PR_SCHED_CORE_GET, pid, PR_SCHED_CORE_SCOPE_THREAD, &cookie))
 		return -errno;
-	pid = fork_mortal();
-	if (pid)
-		return pid;
-	if (prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, PR_SCHED_CORE_SCOPE_THREAD, 0) ||
-	    pin_pair(0, a, b))
-		_exit(1);
-	for (;;)
-		;
+	return cookie;
 }
 
 /*
@@ -684,9 +673,17 @@ TEST_F_TIMEOUT(stubborn, leader_dies_and_its_sibling_refuses, 300)
 		SKIP(return, "CPU %d and CPU %d are not the threads of a core", a, b);
 	if (stubborn("deaf", 0))
 		SKIP(return, "only on x86");
-	pid = start_task_with_cookie(a, b);
-	if (pid < 0)
+	if (cookie_of(0) < 0)
 		SKIP(return, "no core scheduling");
+	pid = fork_mortal();
+	if (!pid)
+		for (;;)
+			;
+	ASSERT_LT(0, pid);
+	/* Core scheduling is in use while a task has a cookie. */
+	ASSERT_EQ(0, prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, pid,
+			   PR_SCHED_CORE_SCOPE_THREAD, 0));
+	ASSERT_EQ(0, pin_pair(pid, a, b));
 	for (int back = 1; back >= 0; back--) {
 		/* While CPU b is away, CPU a becomes the leader. */
 		ASSERT_EQ(0, set_online(b, false));
@@ -704,10 +701,10 @@ TEST_F_TIMEOUT(stubborn, leader_dies_and_its_sibling_refuses, 300)
 		EXPECT_EQ(0, run_on(a));
 		EXPECT_EQ(0, run_on(b));
 	}
+	EXPECT_LT(0, cookie_of(pid));
 	EXPECT_EQ(0, kill(pid, SIGKILL));
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
-	/* Without a cookie the task would have ended by itself. */
-	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(SIGKILL, WTERMSIG(status));
 }
 
 /*
