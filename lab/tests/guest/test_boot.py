@@ -50,7 +50,8 @@ def test_a_cpu_comes_although_its_hotplug_thread_has_failed(kernel: Kernels, ord
     wanted = scenario.load("boot-fails")
     wanted = wanted.changed(append=wanted.append.replace("tree", order))
     guest = wanted.guest(target, kernel("arm64", wanted.kernel), target.default_setting)
-    qemu.run(guest, f"test-arm64-boot-fails-{order}")
+    done = qemu.run(guest, f"test-arm64-boot-fails-{order}")
+    assert says(done, "bolt: up to 6 CPUs came")
 
 
 def booted(kernel: Kernels, accel: str, append: str) -> qemu.GuestResult:

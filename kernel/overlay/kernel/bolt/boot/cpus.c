@@ -163,12 +163,12 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 
 	for (i = 0; i < ARRAY_SIZE(bolt_groups) && bolt_boot_option(BOLT_BOOT_TRIAL); i++) {
 		n = bolt_next_group(left, &group, bolt_groups[i]);
-		most = max(most, n);
 		if (!n)
 			break;
 		start = sched_clock();
 		err = bolt_request(&group, cpu_none_mask, flags);
 		took = sched_clock() - start;
+		most = max(most, cpumask_weight_and(&group, cpu_active_mask));
 		/*
 		 * The time of a request that has failed says nothing about other
 		 * groups.
@@ -186,9 +186,10 @@ static void __init bolt_come(struct cpumask *left, unsigned int flags)
 		}
 	}
 	n = bolt_next_group(left, &group, nr_cpu_ids);
-	if (n)
+	if (n) {
 		bolt_request(&group, cpu_none_mask, flags);
-	most = max(most, n);
+		most = max(most, cpumask_weight_and(&group, cpu_active_mask));
+	}
 	if (most > 1)
 		pr_info("up to %u CPUs came %s\n", most,
 			flags & BOLT_TREE ? "in a tree" : "at once");
