@@ -25,7 +25,8 @@ static bool is_of(int folder, const char *pid)
 	return !fstat(folder, &all) && !fstatat(folder, pid, &one, 0) && all.st_uid == one.st_uid;
 }
 
-static bool has_name(const char *root, const char *pid, const char *name)
+/* Returns 1 if the process @pid has that name, 0 if not or if the process has ended, or -ENOMEM. */
+static int has_name(const char *root, const char *pid, const char *name)
 {
 	char path[64], *text;
 	size_t length;
@@ -34,7 +35,7 @@ static bool has_name(const char *root, const char *pid, const char *name)
 	snprintf(path, sizeof(path), "/proc/%.20s/comm", pid);
 	text = file_read(root, path, NULL);
 	if (!text)
-		return false;
+		return errno == ENOMEM ? -ENOMEM : 0;
 	length = strcspn(text, "\n");
 	same = length <= COMM_LENGTH && !strncmp(text, name, length) &&
 	       (length == COMM_LENGTH || !name[length]);
@@ -46,7 +47,7 @@ int program_find(const char *root, const char *name)
 {
 	struct dirent *entry;
 	char *path;
-	int pid = 0;
+	int pid = 0, found = 0;
 	DIR *dir;
 
 	if (asprintf(&path, "%s/proc", root) < 0)
@@ -55,12 +56,15 @@ int program_find(const char *root, const char *name)
 	free(path);
 	if (!dir)
 		return -errno;
-	while (!pid && (entry = readdir(dir)))
-		if (isdigit((unsigned char)*entry->d_name) &&
-		    has_name(root, entry->d_name, name) && is_of(dirfd(dir), entry->d_name))
+	while (!pid && found >= 0 && (entry = readdir(dir))) {
+		if (!isdigit((unsigned char)*entry->d_name))
+			continue;
+		found = has_name(root, entry->d_name, name);
+		if (found > 0 && is_of(dirfd(dir), entry->d_name))
 			pid = atoi(entry->d_name);
+	}
 	closedir(dir);
-	return pid;
+	return found < 0 ? found : pid;
 }
 
 char *program_variable(const char *root, int pid, const char *name)

@@ -168,38 +168,56 @@ static void stand_back(struct interrupts *all, char *reason)
 	all->reason = reason;
 }
 
-/*
- * Returns Bolt's keep list, the contents of irq_keep, or words for a list that is too long, to be
- * freed; NULL if the list is empty or cannot be read, or if memory is short. The list counts also
- * while Bolt is disabled: otherwise the daemon would write affinities of interrupts, and the kernel
- * would not keep these interrupts on the CPUs of the list once Bolt is enabled.
- */
-static char *keep_list(const struct interrupts *all)
+/* As stand_back(), for a reason that field() has made. Returns -ENOMEM if @reason is NULL, else 0. */
+static int stand_back_for(struct interrupts *all, char *reason)
 {
-	char *list = NULL;
-
-	if (cpubolt_get(all->machine->handle, "irq_keep", &list) == -EOVERFLOW)
-		list = strdup("of a list longer than a page");
-	if (list && *list)
-		return list;
-	free(list);
-	return NULL;
+	if (!reason)
+		return -ENOMEM;
+	stand_back(all, reason);
+	return 0;
 }
 
 /*
- * Returns why the daemon must leave interrupts alone, to be freed; NULL if there is no reason, or
- * if memory is short.
+ * Sets *@list to Bolt's keep list, the contents of irq_keep, or to words for a list that is too
+ * long, to be freed; to NULL if the list is empty or cannot be read. The list counts also while
+ * Bolt is disabled: otherwise the daemon would write affinities of interrupts, and the kernel would
+ * not keep these interrupts on the CPUs of the list once Bolt is enabled. Returns 0, or -ENOMEM.
  */
-static char *find_reason(const struct interrupts *all, int irqbalance)
+static int keep_list(const struct interrupts *all, char **list)
 {
-	char *list = keep_list(all), *reason = NULL;
+	int err = cpubolt_get(all->machine->handle, "irq_keep", list);
 
+	if (err == -EOVERFLOW) {
+		*list = strdup("of a list longer than a page");
+		return *list ? 0 : -ENOMEM;
+	}
+	if (err || !**list) {
+		free(*list);
+		*list = NULL;
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+/*
+ * Sets *@reason to the reason for which the daemon must leave interrupts alone, to be freed; to
+ * NULL if there is no reason. Returns 0, or -ENOMEM.
+ */
+static int find_reason(const struct interrupts *all, int irqbalance, char **reason)
+{
+	char *list;
+	int err = keep_list(all, &list);
+
+	*reason = NULL;
+	if (err)
+		return err;
 	if (list)
-		reason = field("irq_keep is set, to CPUs %s", list);
+		*reason = field("irq_keep is set, to CPUs %s", list);
 	else if (irqbalance && all->config->interrupts.irqbalance == IRQBALANCE_YIELD)
-		reason = field("irqbalance (PID %d) runs", irqbalance);
+		*reason = field("irqbalance (PID %d) runs", irqbalance);
+	else
+		return 0;
 	free(list);
-	return reason;
+	return *reason ? 0 : -ENOMEM;
 }
 
 static int *movable_numbers(const struct interrupts *all, size_t *count, unsigned long *hash)
@@ -236,21 +254,24 @@ static int ban(struct interrupts *all, int irqbalance)
 	if (!err && !all->dry_run)
 		err = irqbalance_ban(all->machine->root, irqbalance, numbers, count);
 	free(numbers);
-	all->told_count = count;
-	all->told_hash = hash;
 	if (err) {
 		/* irqbalance has no list, or has an earlier one, which stand_back() takes back. */
 		all->told = before;
 		if (!all->dry_run)
 			irqs_save(all);
-		stand_back(all, field("irqbalance (PID %d) runs, and cannot be told to leave "
-				      "%zu interrupts alone: %s", irqbalance, count,
-				      err == -E2BIG ? "these are too many" : strerror(-err)));
-		all->told = 0;
-	} else if (irqbalance != before) {
+		err = stand_back_for(all, field("irqbalance (PID %d) runs, and cannot be told to "
+						"leave %zu interrupts alone: %s", irqbalance, count,
+						err == -E2BIG ? "these are too many"
+							      : strerror(-err)));
+		if (!err)
+			all->told = 0;
+		return err;
+	}
+	all->told_count = count;
+	all->told_hash = hash;
+	if (irqbalance != before)
 		say(LOG_NOTICE, "irqbalance (PID %d) %s to leave %zu interrupts to cpuboltd",
 		    irqbalance, all->dry_run ? "would be told" : "was told", count);
-	}
 	return 0;
 }
 
@@ -265,11 +286,16 @@ static int ban(struct interrupts *all, int irqbalance)
 static int look_around(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_us)
 {
 	int irqbalance = irqbalance_find(all->machine->root), err;
-	char *reason = find_reason(all, irqbalance);
+	char *reason;
 
+	if (irqbalance < 0)
+		return irqbalance;
 	all->due_us = now_us + INTERVALS * all->config->interval_ms * 1000ULL;
 	if (irqbalance != all->told)
 		all->told = 0;
+	err = find_reason(all, irqbalance, &reason);
+	if (err)
+		return err;
 	if (reason) {
 		stand_back(all, reason);
 		return 0;
@@ -280,10 +306,9 @@ static int look_around(struct interrupts *all, const struct irq_cpus *cpus, uint
 	if (err == -EAGAIN && !all->reason && ++all->torn <= MOST_TORN)
 		return 1;
 	all->torn = 0;
-	if (err) {
-		stand_back(all, field("cannot read /proc/interrupts: %s", strerror(-err)));
-		return 0;
-	}
+	if (err)
+		return stand_back_for(all, field("cannot read /proc/interrupts: %s",
+						 strerror(-err)));
 	if (irqbalance) {
 		err = ban(all, irqbalance);
 		if (err || !all->told)
@@ -305,14 +330,20 @@ int interrupts_update(struct interrupts *all, const struct irq_cpus *cpus, uint6
 	 * list, and sets all->reason.
 	 */
 	if (!due && !all->reason && !is_empty(all, cpus->going)) {
-		char *list = keep_list(all);
+		char *list;
 
+		err = keep_list(all, &list);
+		if (err)
+			return err;
 		due = list;
 		free(list);
 	}
 	if (due) {
 		err = look_around(all, cpus, now_us);
 		due = err <= 0;
+		/* A reason to leave interrupts alone may not have been found. */
+		if (err < 0)
+			all->due_us = now_us;
 		/* A measurement that is left out is no error. */
 		if (err > 0)
 			err = 0;

@@ -416,7 +416,7 @@ void irq_state_restore(const struct machine *machine, struct irq_state *state,
 {
 	char *list = NULL;
 	sigset_t all, before;
-	int err;
+	int err, pid;
 
 	/* If a signal ended the program now, irq_keep would stay empty: signals have to wait. */
 	sigfillset(&all);
@@ -433,8 +433,11 @@ void irq_state_restore(const struct machine *machine, struct irq_state *state,
 		irq_keep_set(machine, list);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (state->irqbalance && state->irqbalance == irqbalance_find(machine->root))
-		irqbalance_ban(machine->root, state->irqbalance, NULL, 0);
-	state->irqbalance = 0;
+	pid = state->irqbalance ? irqbalance_find(machine->root) : 0;
+	if (pid > 0 && pid == state->irqbalance)
+		irqbalance_ban(machine->root, pid, NULL, 0);
+	/* If memory is short, irqbalance stays in the file for the next call. */
+	if (pid >= 0)
+		state->irqbalance = 0;
 	irq_state_save(machine, state);
 }

@@ -138,7 +138,7 @@ int irqbalance_find(const char *root)
 {
 	int pid = program_find(root, "irqbalance");
 
-	return pid > 0 ? pid : 0;
+	return pid > 0 || pid == -ENOMEM ? pid : 0;
 }
 
 int irqbalance_ban(const char *root, int pid, const int *irqs, size_t count)

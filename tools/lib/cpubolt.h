@@ -282,7 +282,7 @@ int cpubolt_settle(struct cpubolt *handle, const cpu_set_t *cpus);
 
 /**
  * cpubolt_get() - contents of a file of bolt/, such as "settle_delay_ms", without the last newline
- * @value: to be freed with free()
+ * @value: to be freed with free(); NULL after an error
  *
  * Errors: -EINVAL if @name is not a plain file name, -ENAMETOOLONG, -ENOMEM, and errors of open(2)
  * and read(2), such as -ENOENT or -EACCES.

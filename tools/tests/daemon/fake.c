@@ -24,7 +24,7 @@ struct device devices[DEVICES] = {
 	{ .irq = 26, .name = "net tx" }, { .irq = 27, .name = "nvme0q1" },
 };
 unsigned int affinities, listed, lists, late, torn;
-bool overflows, flickers;
+bool overflows, flickers, starved;
 
 /* -- The kernel ---------------------------------------------------------------------- */
 
@@ -213,9 +213,13 @@ ssize_t __wrap_read(int fd, void *data, size_t size)
 	char path[4096];
 	ssize_t got = __real_read(fd, data, size);
 
-	if (!overflows && !flickers)
+	if (!overflows && !flickers && !starved)
 		return got;
 	find_path(fd, path, sizeof(path));
+	if (starved && (ends_with(path, CPUS "bolt/irq_keep") || ends_with(path, "/comm"))) {
+		errno = ENOMEM;
+		return -1;
+	}
 	if (overflows && (ends_with(path, CPUS "bolt/irq_keep") ||
 			  ends_with(path, CPUS "bolt/parked"))) {
 		errno = EOVERFLOW;
@@ -319,7 +323,7 @@ void begin(const char *name, const char *policy)
 	clock_us = 1000 * SECOND_US;
 	broken = NO_CPU;
 	disabled = short_of_memory = false;
-	overflows = flickers = false;
+	overflows = flickers = starved = false;
 	requests = 0;
 	race = NULL;
 	put("/run/x", "");

@@ -46,6 +46,7 @@ extern struct device {
 } devices[DEVICES];
 
 extern bool overflows;	/* irq_keep and parked are longer than a page: no program can read them */
+extern bool starved;	/* irq_keep and names of processes cannot be read for lack of memory */
 extern bool flickers;		/* a CPU comes or goes between any two looks at the CPUs online */
 extern unsigned int affinities;	/* how often an affinity was written, or a write was refused */
 extern unsigned int listed;	/* how many of these writes were made while irq_keep had CPUs */

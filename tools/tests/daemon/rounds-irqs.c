@@ -271,6 +271,47 @@ static void test_a_keep_list_that_is_too_long_to_read(void **state)
 	end();
 }
 
+/* What keeps the daemon from interrupts cannot be found: the daemon must not go on without it. */
+static void test_a_reason_that_memory_is_too_short_for(void **state)
+{
+	begin_interrupts("fixed", "0-3");
+	wait_for(30);
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	put(CPUS "bolt/irq_keep", "0\n");
+	affinities = 0;
+	starved = true;
+	clock_us += 60 * SECOND_US;
+	put_counts();
+	assert_int_equal(daemon_round(&one), -ENOMEM);
+	/* The next round looks again, although no interval has passed. */
+	assert_int_equal(daemon_round(&one), -ENOMEM);
+	starved = false;
+	assert_int_equal(daemon_round(&one), 0);
+	assert_int_equal(affinities, 0);
+	assert_explained("status", "irq_keep is set, to CPUs 0");
+	end();
+}
+
+static void test_irqbalance_that_memory_is_too_short_for(void **state)
+{
+	begin_interrupts("fixed", "0-3");
+	config.interrupts.irqbalance = IRQBALANCE_YIELD;
+	put("/proc/77/comm", "irqbalance\n");
+	wait_for(30);
+	assert_explained("status", "irqbalance (PID 77) runs");
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	affinities = 0;
+	starved = true;
+	clock_us += 60 * SECOND_US;
+	put_counts();
+	assert_int_equal(daemon_round(&one), -ENOMEM);
+	assert_int_equal(affinities, 0);
+	assert_explained("status", "irqbalance (PID 77) runs");
+	end();
+}
+
 /* Bolt is enabled, and gets a keep list, while the daemon runs and no CPU changes. */
 static void test_a_keep_list_that_is_new(void **state)
 {
@@ -609,6 +650,8 @@ int main(void)
 		cmocka_unit_test(test_interrupts_are_left_to_the_keep_list),
 		cmocka_unit_test(test_a_keep_list_that_is_too_long_to_read),
 		cmocka_unit_test(test_a_keep_list_that_is_new),
+		cmocka_unit_test(test_a_reason_that_memory_is_too_short_for),
+		cmocka_unit_test(test_irqbalance_that_memory_is_too_short_for),
 		cmocka_unit_test(test_a_keep_list_while_bolt_is_disabled),
 		cmocka_unit_test(test_affinities_are_put_back_beside_a_keep_list),
 		cmocka_unit_test(test_a_keep_list_without_a_cpu_online),
