@@ -86,6 +86,14 @@ def read(made: type[T], path: Path, no: str, kind: str = "") -> T:
     return load(path, no, lambda document: _whole(made, document, kind))
 
 
+def document(path: Path) -> dict[str, Any]:
+    """Return the JSON object in the result file ``path``, whatever the file's kind.
+
+    Raises BoltError as load() does.
+    """
+    return load(path, "holds no results", lambda found: dict(_object(found, "results")))
+
+
 def _whole(made: type[T], document: object, kind: str) -> T:
     return decode(made, head(document, "results", kind), "results", strict=bool(kind))
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Finds the files in results/ by name, and writes figures with three significant digits."""
 
-import json
 import re
 from pathlib import Path
 
-from boltlab import paths, versions
+from boltlab import codec, paths, versions
 from boltlab.errors import BoltError
 from boltlab.versions import Version
 
@@ -54,7 +53,7 @@ def commit(file: Path) -> str:
 
     Raises BoltError if the file does not tell the commit.
     """
-    named = json.loads(file.read_text(encoding="utf-8")).get("commit")
+    named = codec.document(file).get("commit")
     if not isinstance(named, str) or not named:
         raise BoltError(f"{file.name} does not say which commit was measured")
     return named

@@ -6,12 +6,11 @@ the README's picture of a request, and energy.py the picture of the energy that 
 """
 
 import io
-import json
 from pathlib import Path
 
 import matplotlib as mpl
 
-from boltlab import kept, paths
+from boltlab import codec, kept, paths
 from boltlab.bench import results, served
 from boltlab.boot import bootfile
 from boltlab.bystanders import losses
@@ -44,8 +43,8 @@ def draw(name: str) -> str:
     kind, arch, setting = name.split("-", 2)
     if kind == "bystanders":
         source = kept.find(f"{arch}-bystanders")
-        qemu = json.loads(source.read_text(encoding="utf-8"))["qemu"]
         _, rows = losses.load(source)
+        qemu = codec.document(source)["qemu"]
         return figures.bystanders(rows, f"{arch}, QEMU {qemu}, virtual time").svg
     if kind == "service":
         return service.draw(served.load(kept.find(f"{arch}-{setting}"))).svg

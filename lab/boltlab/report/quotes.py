@@ -22,14 +22,13 @@ A number must be the result, rounded to as many decimals as the number has. If t
 the result by more than a tenth of it, the number must have three significant digits instead.
 """
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from boltlab import kept, paths, tables
+from boltlab import codec, kept, paths, tables
 from boltlab.bench import alternatives, breakdown, results, served
 from boltlab.bench.results import DIRECTIONS, Case, Results, variants
 from boltlab.boot import bootfile
@@ -180,7 +179,7 @@ def _origin(files: Sequence[Path]) -> str:
 
 
 def _medians(file: Path, case: Sequence[str], place: str) -> dict[str, float]:
-    document = json.loads(file.read_text(encoding="utf-8"))
+    document = codec.document(file)
     wanted: dict[str, object]
     if document.get("kind") == losses.KIND:
         at = {"direction": "offline", "tickless": False}

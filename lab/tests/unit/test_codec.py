@@ -114,3 +114,13 @@ def test_no_rows(tmp_path: Path) -> None:
         "kind": "leaves",
         "leaves": [],
     }
+
+
+def test_a_document_of_any_kind(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text('{"schema": 1, "kind": "x", "rows": []}')
+    assert codec.document(file)["kind"] == "x"
+    for text, said in (("[]", "results is not an object"), ("{", "holds no results")):
+        file.write_text(text)
+        with pytest.raises(BoltError, match=said):
+            codec.document(file)
