@@ -256,40 +256,97 @@ static int read_options(struct bench *bench, bool *done)
 	return refuse_arguments(call);
 }
 
+/* -- Variants ------------------------------------------------------------- */
+
+/* Variants that this kernel does not have are left out, with a line that says so. */
+static int check_variants(struct bench *bench)
+{
+	bool any = false;
+
+	if (bench->variants[BENCH_BOLT] &&
+	    !(cpubolt_features(bench->machine) & CPUBOLT_HAS_BOLT)) {
+		complain("this kernel has no Bolt: only the other variants are measured");
+		bench->variants[BENCH_BOLT] = false;
+	}
+	if (bench->variants[BENCH_EXPEDITED] && access(EXPEDITED_FILE, F_OK)) {
+		complain("this kernel has no %s: only the other variants are measured",
+			 EXPEDITED_FILE);
+		bench->variants[BENCH_EXPEDITED] = false;
+	}
+	for (size_t i = 0; i < BENCH_VARIANTS; i++)
+		any |= bench->variants[i];
+	return any ? EXIT_DONE : fail(EXIT_FAILED, "no variant is left to measure");
+}
+
 /* -- CPUs ----------------------------------------------------------------- */
+
+static bool has_none(struct bench *bench)
+{
+	if (set_count(bench->machine, bench->cpus))
+		return false;
+	complain("no CPU of this machine can go offline and come back");
+	return true;
+}
+
+/* Refuses the CPUs of the list that are among @among, which @why says; or those that are not. */
+static int refuse(struct bench *bench, const cpu_set_t *among, bool members, const char *why)
+{
+	cpu_set_t *wrong = set_copy(bench->machine, bench->cpus);
+	char *text;
+	int code = EXIT_DONE;
+
+	if (members)
+		set_and(bench->machine, wrong, among);
+	else
+		set_minus(bench->machine, wrong, among);
+	text = set_text(bench->machine, wrong);
+	if (set_count(bench->machine, wrong))
+		code = fail(EXIT_FAILED, "%s: %s", why, text);
+	free(text);
+	CPU_FREE(wrong);
+	return code;
+}
+
+/* @kept: CPUs that Bolt does not take offline. */
+static int read_list(struct bench *bench, const cpu_set_t *kept)
+{
+	struct cpubolt *machine = bench->machine;
+	cpu_set_t *online;
+	size_t at = 0;
+	int code, error = cpubolt_parse_list(machine, bench->list, bench->cpus, &at);
+
+	if (error)
+		return fail_list(bench->call, bench->list, error, at);
+	if (means_all(bench->list)) {
+		bench_drop_unusable(machine, kept, bench->cpus);
+		return has_none(bench) ? EXIT_FAILED : EXIT_DONE;
+	}
+	if (!set_count(machine, bench->cpus))
+		return fail(EXIT_USAGE, "the list of CPUs is empty");
+	online = set_new(machine, CPUBOLT_ONLINE);
+	code = refuse(bench, online, false, "bench needs CPUs that are online; not online");
+	if (code == EXIT_DONE)
+		code = refuse(bench, kept, true, "Bolt takes no CPU offline that irq_keep lists");
+	if (code == EXIT_DONE && set_count(machine, bench->cpus) == set_count(machine, online))
+		code = fail(EXIT_FAILED, "no CPU would be left online");
+	CPU_FREE(online);
+	return code;
+}
 
 static int read_cpus(struct bench *bench)
 {
 	struct cpubolt *machine = bench->machine;
-	cpu_set_t *online, *wrong;
-	size_t at = 0;
-	char *text;
-	int error, code = EXIT_DONE;
+	cpu_set_t *kept = bench->variants[BENCH_BOLT] ? bench_kept(machine) : set_empty(machine);
+	int code = EXIT_DONE;
 
 	bench->cpus = set_empty(machine);
-	if (!bench->list) {
-		bench_choose(machine, USUAL_CPUS, bench->cpus);
-		return set_count(machine, bench->cpus) ? EXIT_DONE :
-		       fail(EXIT_FAILED, "no CPU of this machine can go offline and come back");
-	}
-	error = cpubolt_parse_list(machine, bench->list, bench->cpus, &at);
-	if (error)
-		return fail_list(bench->call, bench->list, error, at);
-	online = set_new(machine, CPUBOLT_ONLINE);
-	if (means_all(bench->list))
-		bench_drop_unusable(machine, bench->cpus);
-	wrong = set_copy(machine, bench->cpus);
-	set_minus(machine, wrong, online);
-	text = set_text(machine, wrong);
-	if (set_count(machine, wrong))
-		code = fail(EXIT_FAILED, "bench needs CPUs that are online; not online: %s", text);
-	else if (!set_count(machine, bench->cpus))
-		code = fail(EXIT_USAGE, "the list of CPUs is empty");
-	else if (set_count(machine, bench->cpus) == set_count(machine, online))
-		code = fail(EXIT_FAILED, "no CPU would be left online");
-	free(text);
-	CPU_FREE(wrong);
-	CPU_FREE(online);
+	if (bench->list)
+		code = read_list(bench, kept);
+	else
+		bench_choose(machine, USUAL_CPUS, kept, bench->cpus);
+	if (!bench->list && has_none(bench))
+		code = EXIT_FAILED;
+	CPU_FREE(kept);
 	return code;
 }
 
@@ -363,26 +420,6 @@ static int set_variant(struct bench *bench, enum bench_variant variant)
 	if (code == EXIT_DONE && cpubolt_refresh(bench->machine))
 		code = fail(EXIT_FAILED, "cannot read the state of the CPUs");
 	return code;
-}
-
-/* Variants that this kernel does not have are left out, with a line that says so. */
-static int check_variants(struct bench *bench)
-{
-	bool any = false;
-
-	if (bench->variants[BENCH_BOLT] &&
-	    !(cpubolt_features(bench->machine) & CPUBOLT_HAS_BOLT)) {
-		complain("this kernel has no Bolt: only the other variants are measured");
-		bench->variants[BENCH_BOLT] = false;
-	}
-	if (bench->variants[BENCH_EXPEDITED] && access(EXPEDITED_FILE, F_OK)) {
-		complain("this kernel has no %s: only the other variants are measured",
-			 EXPEDITED_FILE);
-		bench->variants[BENCH_EXPEDITED] = false;
-	}
-	for (size_t i = 0; i < BENCH_VARIANTS; i++)
-		any |= bench->variants[i];
-	return any ? EXIT_DONE : fail(EXIT_FAILED, "no variant is left to measure");
 }
 
 /* CPUs are put back before the settings: CPUs come sooner with Bolt, which is measured last. */
@@ -680,11 +717,11 @@ static int prepare(struct bench *bench)
 	if (code != EXIT_DONE)
 		return code;
 	bench->machine = bench->call->machine;
-	code = read_cpus(bench);
+	code = check_variants(bench);
+	if (code == EXIT_DONE)
+		code = read_cpus(bench);
 	if (code == EXIT_DONE)
 		code = check_batches(bench);
-	if (code == EXIT_DONE)
-		code = check_variants(bench);
 	if (code == EXIT_DONE)
 		code = check_tasks(bench);
 	if (code != EXIT_DONE)

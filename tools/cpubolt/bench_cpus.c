@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Chooses the CPUs of cpubolt bench. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench_cpus.h"
@@ -20,13 +21,28 @@ static cpu_set_t *general_cpus(struct cpubolt *machine)
 	return cpus;
 }
 
-/* Removes from @cpus the CPUs that cannot go, and one general CPU if no general CPU would stay. */
-static void leave_needed(struct cpubolt *machine, cpu_set_t *cpus)
+cpu_set_t *bench_kept(struct cpubolt *machine)
+{
+	cpu_set_t *kept = set_empty(machine);
+	char *list;
+
+	if (!cpubolt_get(machine, "irq_keep", &list))
+		cpubolt_parse_list(machine, list, kept, NULL);
+	free(list);
+	return kept;
+}
+
+/*
+ * Removes from @cpus those of @kept, the CPUs that cannot go, and one general CPU if no general CPU
+ * would stay.
+ */
+static void leave_needed(struct cpubolt *machine, const cpu_set_t *kept, cpu_set_t *cpus)
 {
 	cpu_set_t *general = general_cpus(machine), *fixed = set_new(machine, CPUBOLT_FIXED);
 	cpu_set_t *stay = set_copy(machine, general);
 
 	set_minus(machine, cpus, fixed);
+	set_minus(machine, cpus, kept);
 	set_minus(machine, stay, cpus);
 	if (!set_count(machine, stay))
 		CPU_CLR_S(next_cpu(machine, 0, general), cpubolt_set_size(machine), cpus);
@@ -36,24 +52,25 @@ static void leave_needed(struct cpubolt *machine, cpu_set_t *cpus)
 }
 
 /* Chooses the last CPUs, because the first ones have most of the interrupts. */
-void bench_choose(struct cpubolt *machine, unsigned int most, cpu_set_t *cpus)
+void bench_choose(struct cpubolt *machine, unsigned int most, const cpu_set_t *kept,
+		  cpu_set_t *cpus)
 {
 	cpu_set_t *usable = general_cpus(machine);
 	unsigned int cpu;
 
-	leave_needed(machine, usable);
+	leave_needed(machine, kept, usable);
 	for (cpu = set_limit(machine); cpu-- && set_count(machine, cpus) < most;)
 		if (set_has(machine, cpu, usable))
 			CPU_SET_S(cpu, cpubolt_set_size(machine), cpus);
 	CPU_FREE(usable);
 }
 
-void bench_drop_unusable(struct cpubolt *machine, cpu_set_t *cpus)
+void bench_drop_unusable(struct cpubolt *machine, const cpu_set_t *kept, cpu_set_t *cpus)
 {
 	cpu_set_t *online = set_new(machine, CPUBOLT_ONLINE);
 
 	set_and(machine, cpus, online);
-	leave_needed(machine, cpus);
+	leave_needed(machine, kept, cpus);
 	CPU_FREE(online);
 }
 

@@ -5,11 +5,18 @@
 
 #include "command.h"
 
-/** bench_choose() - add the CPUs that are measured without --cpus to @cpus: @most or fewer */
-void bench_choose(struct cpubolt *machine, unsigned int most, cpu_set_t *cpus);
+/** bench_kept() - the CPUs of irq_keep, which Bolt does not take offline; to be freed */
+cpu_set_t *bench_kept(struct cpubolt *machine);
 
-/** bench_drop_unusable() - for "all": remove from @cpus those that are offline or have to stay */
-void bench_drop_unusable(struct cpubolt *machine, cpu_set_t *cpus);
+/**
+ * bench_choose() - add the CPUs that are measured without --cpus to @cpus: @most or fewer
+ * @kept: CPUs that are not to be chosen
+ */
+void bench_choose(struct cpubolt *machine, unsigned int most, const cpu_set_t *kept,
+		  cpu_set_t *cpus);
+
+/** bench_drop_unusable() - for "all": remove @kept and those that are offline or have to stay */
+void bench_drop_unusable(struct cpubolt *machine, const cpu_set_t *kept, cpu_set_t *cpus);
 
 /**
  * bench_pin() - bind this program to a CPU that is online and not in @cpus

@@ -41,49 +41,54 @@ int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *cpus)
 }
 
 struct choice {
-	const char *tree, *isolated, *nohz_full, *chosen, *all;
+	const char *tree, *isolated, *nohz_full, *kept, *chosen, *all;
 };
 
 /* On "clusters", which has 8 CPUs, each CPU can go; on "small", which has 4, CPU 0 cannot go. */
 static const struct choice choices[] = {
-	{ "small", "", "", "1-3", "1-3" },
-	{ "small", "1-3", "", "", "1-3" },
-	{ "small", "0", "", "2-3", "2-3" },
-	{ "clusters", "", "", "5-7", "1-7" },
-	{ "clusters", "1-7", "", "", "1-7" },
-	{ "clusters", "2-7", "", "1", "1-7" },
-	{ "clusters", "", "2-7", "1", "1-7" },
-	{ "clusters", "0-3", "4-5", "7", "0-5,7" },
+	{ "small", "", "", "", "1-3", "1-3" },
+	{ "small", "1-3", "", "", "", "1-3" },
+	{ "small", "0", "", "", "2-3", "2-3" },
+	{ "clusters", "", "", "", "5-7", "1-7" },
+	{ "clusters", "1-7", "", "", "", "1-7" },
+	{ "clusters", "2-7", "", "", "1", "1-7" },
+	{ "clusters", "", "2-7", "", "1", "1-7" },
+	{ "clusters", "0-3", "4-5", "", "7", "0-5,7" },
+	{ "small+bolt", "", "", "0-1", "2-3", "2-3" },
+	{ "small+bolt", "", "", "0-3", "", "" },
 };
 
 static void test_choices(void **state)
 {
-	char *small = tree_make("small"), *clusters = tree_make("clusters"), *folder, *text;
 	struct cpubolt *machine;
-	cpu_set_t *cpus;
+	cpu_set_t *cpus, *kept;
+	char *folder, *text;
 
 	for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
-		folder = strcmp(choices[i].tree, "small") ? clusters : small;
+		folder = tree_make(choices[i].tree);
+		if (*choices[i].kept)
+			tree_put(folder, CPUS "bolt/irq_keep", choices[i].kept);
 		tree_put(folder, CPUS "isolated", choices[i].isolated);
 		tree_put(folder, CPUS "nohz_full", choices[i].nohz_full);
 		assert_int_equal(cpubolt_open(folder, &machine), 0);
-		print_message("# %s, isolated %s, nohz_full %s\n", choices[i].tree,
-			      choices[i].isolated, choices[i].nohz_full);
+		print_message("# %s, isolated %s, nohz_full %s, kept %s\n", choices[i].tree,
+			      choices[i].isolated, choices[i].nohz_full, choices[i].kept);
 		cpus = set_empty(machine);
-		bench_choose(machine, 3, cpus);
+		kept = bench_kept(machine);
+		bench_choose(machine, 3, kept, cpus);
 		text = set_text(machine, cpus);
 		assert_string_equal(text, choices[i].chosen);
 		free(text);
 		assert_int_equal(cpubolt_parse_list(machine, "all", cpus, NULL), 0);
-		bench_drop_unusable(machine, cpus);
+		bench_drop_unusable(machine, kept, cpus);
 		text = set_text(machine, cpus);
 		assert_string_equal(text, choices[i].all);
 		free(text);
 		CPU_FREE(cpus);
+		CPU_FREE(kept);
 		cpubolt_close(machine);
+		tree_remove(folder);
 	}
-	tree_remove(small);
-	tree_remove(clusters);
 }
 
 static void test_pin(void **state)
