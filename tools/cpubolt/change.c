@@ -285,6 +285,28 @@ static bool check_irq_keep(struct change *change)
 	return refused;
 }
 
+/*
+ * Scheduler domains need a CPU that is not isolated at boot. From 7.3 on the file "isolated" also
+ * has CPUs of cpuset partitions, so the file counts only if the kernel was told to isolate CPUs.
+ */
+static bool check_isolated(struct change *change)
+{
+	char *words = invocation_read(change->call, "/proc/cmdline");
+	cpu_set_t *left = set_copy(change->machine, change->after);
+	cpu_set_t *isolated = set_new(change->machine, CPUBOLT_ISOLATED);
+	bool refused;
+
+	set_minus(change->machine, left, isolated);
+	refused = set_count(change->machine, change->going) && !set_count(change->machine, left) &&
+		  words && strstr(words, "isolcpus=");
+	if (refused)
+		complain("only CPUs that are isolated would be left online");
+	CPU_FREE(left);
+	CPU_FREE(isolated);
+	free(words);
+	return refused;
+}
+
 /* While SMT is switched off, the kernel brings only the first CPU of a core online. */
 static bool check_smt(struct change *change)
 {
@@ -348,7 +370,8 @@ static int dry_run(struct change *change)
 {
 	int code = check_cpus(change);
 
-	if (code == EXIT_DONE && (check_irq_keep(change) || check_smt(change)))
+	if (code == EXIT_DONE &&
+	    (check_irq_keep(change) || check_isolated(change) || check_smt(change)))
 		code = EXIT_FAILED;
 	if (code == EXIT_DONE)
 		code = check_tasks(change);

@@ -318,6 +318,20 @@ def test_states_without_privilege(binary: Path, tree: Callable[[str], Path]) -> 
     assert "slub:dead" in done.stdout
 
 
+def test_a_dry_run_that_would_leave_isolated_cpus(run: Run, tree: Callable[[str], Path]) -> None:
+    root = tree("clusters+bolt")
+    (root / "sys/devices/system/cpu/isolated").write_text("4-7\n", encoding="utf-8")
+    (root / "proc").mkdir(exist_ok=True)
+    words = ("--root", root, "offline", "-n", "0-3")
+    for options, status in (("quiet", 0), ("isolcpus=4-7 quiet", 1)):
+        (root / "proc/cmdline").write_text(f"{options}\n", encoding="utf-8")
+        done = run(*words)
+        assert done.returncode == status
+        said = "cpubolt: only CPUs that are isolated would be left online" in done.stderr
+        assert said == bool(status)
+    assert run(*words[:-1], "1-3").returncode == 0
+
+
 def test_a_dry_run_without_privilege(binary: Path, tree: Callable[[str], Path]) -> None:
     """A user who cannot see whether Bolt is enabled is not told that it is disabled."""
     done = as_nobody(binary, tree("small+unreadable"), "offline", "-n", "2")
