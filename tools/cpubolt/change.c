@@ -445,25 +445,11 @@ static int report_nothing(struct change *change)
 	return EXIT_DONE;
 }
 
-/*
- * Makes the request. Without Bolt the request is many writes, and a signal that ended the command
- * between two of them would leave the request half done: signals are held until its end.
- */
-static int ask(struct change *change, struct cpubolt_result *result)
-{
-	sigset_t before;
-	int error;
-
-	hold_signals(&before);
-	error = cpubolt_request(change->machine, change->op, change->cpus, 0, result);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return error;
-}
-
+/* Makes the request, and says what has changed. */
 static int request(struct change *change)
 {
 	struct cpubolt_result result;
-	int error = ask(change, &result);
+	int error = cpubolt_request(change->machine, change->op, change->cpus, 0, &result);
 
 	if (error)
 		return report_error(change, &result, error);
@@ -481,6 +467,23 @@ static int request(struct change *change)
 	return EXIT_DONE;
 }
 
+/*
+ * Without Bolt the request is many writes, and a signal that ended the command between two of these
+ * would leave the request half done. A signal between the request and the messages about the
+ * request would leave the user without its result. So signals are held until the end.
+ */
+static int request_undisturbed(struct change *change)
+{
+	sigset_t before;
+	int code;
+
+	hold_signals(&before);
+	code = request(change);
+	fflush(stdout);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return code;
+}
+
 static int carry_out(struct change *change)
 {
 	int code;
@@ -496,7 +499,7 @@ static int carry_out(struct change *change)
 	code = check_tasks(change);
 	if (code != EXIT_DONE)
 		return fail(code, "nothing has changed; --force makes the request all the same");
-	return request(change);
+	return request_undisturbed(change);
 }
 
 int run_change(struct invocation *call, enum cpubolt_op op, const struct help *help)
