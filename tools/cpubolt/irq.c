@@ -586,11 +586,30 @@ static int propose(struct view *view, const struct irq_report *report)
 	return code;
 }
 
+/* Finds a wrong --output before the interval, which may be long. */
+static int check_chosen(const struct view *view)
+{
+	struct sheet sheet;
+	int code;
+
+	if (view->propose)
+		code = sheet_open(&sheet, "", keep_columns, KEEP_COLUMN_COUNT, view->chosen, false);
+	else if (view->by_cpu)
+		code = sheet_open(&sheet, "", cpu_columns, CPU_COLUMN_COUNT, view->chosen, false);
+	else
+		code = sheet_open(&sheet, "", irq_columns, IRQ_COLUMN_COUNT, view->chosen, false);
+	if (code == EXIT_DONE)
+		sheet_close(&sheet);
+	return code;
+}
+
 static int show(struct view *view)
 {
 	struct irq_report report;
-	int code = irq_read(view->call, view->seconds, &report);
+	int code = check_chosen(view);
 
+	if (code == EXIT_DONE)
+		code = irq_read(view->call, view->seconds, &report);
 	if (code != EXIT_DONE)
 		return code;
 	if (view->propose)

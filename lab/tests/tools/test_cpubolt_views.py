@@ -253,6 +253,10 @@ def test_interrupts_have_rates_and_kinds(
     (root / "proc/irq/24/smp_affinity_list").chmod(0o444)
     (root / "proc/irq/0/smp_affinity_list").chmod(0o444)
     found = irqs(run("--root", root, "irq", "-i", "0", "--json", "--all"))
+    # A column of another view is refused before the interval, not after it.
+    done = run("--root", root, "irq", "-i", "3600", "-o", "KEPT")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert '"KEPT" is no column' in done.stderr
     assert found["25"]["rate"] == 30.5  # 198 + 104 + 3 in 10 s
     assert found["25"]["by-cpu"] == "1:20 2:10 3:0.3"
     assert [found[each]["kind"] for each in ("25", "24", "0", "LOC")] == [
