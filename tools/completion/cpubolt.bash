@@ -114,9 +114,12 @@ _cpubolt()
 		_cpubolt_list "$(sort -nu $cpus/cpu*/topology/physical_package_id 2>/dev/null)" ;;
 	o*line:-c | set:-c | *:--cores)
 		;;
-	*:-k | *:--keep)
+	states:--timing)
+		mapfile -t COMPREPLY < <(compgen -W 'off on' -- "$cur") ;;
+	*:-k | *:--keep | irq:--apply | bench:-c | bench:--cpus)
 		_cpubolt_list "$(_cpubolt_numbers $cpus/present)" ;;
-	status:-o | status:--output | states:-o | states:--output | irq:-o | irq:--output)
+	status:--extended | status:--parse | \
+		status:-o | status:--output | states:-o | states:--output | irq:-o | irq:--output)
 		_cpubolt_list "$(_cpubolt_columns "$command" "$subcommand")" ;;
 	energy:-m | energy:--model | energy:-r | energy:--requests)
 		mapfile -t COMPREPLY < <(

@@ -673,6 +673,11 @@ def test_completion_in_bash(binary: Path, run: Run) -> None:
     assert complete(binary, "offline", "--smt", "=") == ["off"]
     assert complete(binary, "set", "--smt", "=", "o") == ["off", "on"]
     assert complete(binary, "status", "--output", "=", "CPU,ST") == ["CPU,STATE"]
+    assert complete(binary, "status", "--extended", "=", "CPU,ST") == ["CPU,STATE"]
+    assert complete(binary, "status", "--parse", "=", "ST") == ["STATE"]
+    assert complete(binary, "states", "--timing", "") == ["off", "on"]
+    assert "0" in complete(binary, "irq", "--apply", "")
+    assert "0" in complete(binary, "bench", "--cpus", "")
     assert "all" not in complete(binary, "offline", "--keep", "=")
     assert complete(binary, "--root", "=", "/pro") == ["/proc"]
     for name in subcommands(run):
