@@ -13,16 +13,39 @@
 
 #include "policy.h"
 
-/* Wants the first @count CPUs of @order, and the floor, which stands at the beginning of @order. */
-static void want_first(const struct inputs *inputs, const unsigned int *order, unsigned int length,
-		       unsigned int count, cpu_set_t *wanted)
+/*
+ * These functions go through @order, and not to the first so many CPUs of @order: the CPUs that are
+ * online need not be the first ones, and a CPU that is wanted in place of another one may have to
+ * wait for longer than that one takes to go.
+ */
+
+/* Wants no more than @most of the CPUs online, the first ones of @order, and the floor. */
+static void want_fewer(const struct inputs *inputs, const unsigned int *order, unsigned int length,
+		       unsigned int most, cpu_set_t *wanted)
+{
+	unsigned int left = (unsigned int)CPU_COUNT_S(inputs->size, wanted), i;
+
+	for (i = length; i-- && left > most;) {
+		if (CPU_ISSET_S(order[i], inputs->size, inputs->floor) ||
+		    !CPU_ISSET_S(order[i], inputs->size, wanted))
+			continue;
+		CPU_CLR_S(order[i], inputs->size, wanted);
+		left--;
+	}
+}
+
+/* Wants also the first @more CPUs of @order that are not online. */
+static void want_more(const struct inputs *inputs, const unsigned int *order, unsigned int length,
+		      unsigned int more, cpu_set_t *wanted)
 {
 	unsigned int i;
 
-	CPU_ZERO_S(inputs->size, wanted);
-	for (i = 0; i < length; i++)
-		if (i < count || CPU_ISSET_S(order[i], inputs->size, inputs->floor))
-			CPU_SET_S(order[i], inputs->size, wanted);
+	for (i = 0; i < length && more; i++) {
+		if (CPU_ISSET_S(order[i], inputs->size, wanted))
+			continue;
+		CPU_SET_S(order[i], inputs->size, wanted);
+		more--;
+	}
 }
 
 static int decide(const struct policy_settings *settings, const struct inputs *inputs,
@@ -44,20 +67,20 @@ static int decide(const struct policy_settings *settings, const struct inputs *i
 		return -ENOMEM;
 	memcpy(decision->wanted, inputs->online, inputs->size);
 	if (!online) {
-		want_first(inputs, order, length, length, decision->wanted);
+		want_more(inputs, order, length, length, decision->wanted);
 		snprintf(decision->why, sizeof(decision->why), "no CPU is online");
 	} else if (percent >= settings->steal.give && steal >= 500) {
 		/* How many of the guest's CPUs the host did not run, rounded. */
 		unsigned int back = (steal + 500) / 1000;
 
-		want_first(inputs, order, length, back < online ? online - back : 1,
+		want_fewer(inputs, order, length, back < online ? online - back : 1,
 			   decision->wanted);
 		snprintf(decision->why, sizeof(decision->why),
 			 "the host did not run %.2f CPUs, %u %% of the time that tasks had work",
 			 steal / 1000.0, percent);
 	} else if (percent <= settings->steal.take && busy >= online * settings->steal.up * 10 &&
 		   online < length) {
-		want_first(inputs, order, length, online + 1, decision->wanted);
+		want_more(inputs, order, length, 1, decision->wanted);
 		snprintf(decision->why, sizeof(decision->why),
 			 "the CPUs are busy %u %% of the time, and the host took only %u %%",
 			 busy / 10 / online, percent);

@@ -236,6 +236,26 @@ static void test_steal_gives_back_and_takes(void **unused)
 	end(&world);
 }
 
+/* Another program has brought CPU 7 online while CPUs 4 to 6 are offline. */
+static void test_steal_with_other_cpus_online(void **unused)
+{
+	struct world world;
+
+	begin(&world, 8, 1, 8, 1);
+	set_online(&world, 0, 3);
+	CPU_SET(7, &world.online);
+	/* One CPU more, and none less: CPU 4 may have to wait before it comes. */
+	set_loads(&world, 990, 10);
+	assert_int_equal(decide(&world, &policy_steal), 6);
+	assert_true(CPU_ISSET(4, &world.wanted));
+	assert_true(CPU_ISSET(7, &world.wanted));
+	/* The host did not run two CPUs: of those online, the last two go. */
+	set_loads(&world, 600, 400);
+	assert_int_equal(decide(&world, &policy_steal), 3);
+	assert_wanted(&world, 0, 2);
+	end(&world);
+}
+
 static void test_package_empties_packages(void **unused)
 {
 	struct world world;
@@ -797,6 +817,7 @@ int main(void)
 		cmocka_unit_test(test_load_on_a_floor_that_grows),
 		cmocka_unit_test(test_siblings_and_packages_stay_together),
 		cmocka_unit_test(test_steal_gives_back_and_takes),
+		cmocka_unit_test(test_steal_with_other_cpus_online),
 		cmocka_unit_test(test_package_empties_packages),
 		cmocka_unit_test(test_package_switches_clusters),
 		cmocka_unit_test(test_fixed),
