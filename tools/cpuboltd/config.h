@@ -10,7 +10,7 @@
 #include "machine.h"
 #include "restrain.h"
 
-#define CONFIG_FILE	"/etc/cpubolt/cpuboltd.conf"
+#define CONFIG_FILE	SYSCONFDIR "/cpubolt/cpuboltd.conf"
 #define CONFIG_SUFFIX	".conf"
 
 /** What cpuboltd does where irqbalance runs */

@@ -216,31 +216,28 @@ static void test_drop_ins(void **state)
 	assert_int_equal(config_read(&machine, "/none/such", &config, &error), -EINVAL);
 	assert_string_equal(error, "cannot read /none/such: No such file or directory");
 	free(error);
-	make_folder("/etc");
-	make_folder("/etc/cpubolt");
-	make_folder("/etc/cpubolt/cpuboltd.conf.d");
-	write_below("/etc/cpubolt/cpuboltd.conf", "[load]\nup=90\ndown=50\n");
-	write_below("/etc/cpubolt/cpuboltd.conf.d/20.conf", "[load]\nup=70\n");
-	write_below("/etc/cpubolt/cpuboltd.conf.d/10.conf", "[load]\nup=75\n[limits]\nhold_ms=250\n");
-	write_below("/etc/cpubolt/cpuboltd.conf.d/30.bak", "nonsense");
+	tree_put(folder, CONFIG_FILE ".d/30.bak", "nonsense");
+	write_below(CONFIG_FILE, "[load]\nup=90\ndown=50\n");
+	write_below(CONFIG_FILE ".d/20.conf", "[load]\nup=70\n");
+	write_below(CONFIG_FILE ".d/10.conf", "[load]\nup=75\n[limits]\nhold_ms=250\n");
 	assert_int_equal(config_read(&machine, NULL, &config, &error), 0);
 	assert_int_equal(config.settings.load.up, 70);
 	assert_int_equal(config.settings.load.down, 50);
 	assert_int_equal(config.rules.hold_us, 250000);
-	write_below("/etc/cpubolt/cpuboltd.conf.d/20.conf", "[load]\n\nup=7o\n");
+	write_below(CONFIG_FILE ".d/20.conf", "[load]\n\nup=7o\n");
 	assert_int_equal(config_read(&machine, NULL, &config, &error), -EINVAL);
-	assert_string_equal(error, "/etc/cpubolt/cpuboltd.conf.d/20.conf:3: up = 7o: "
+	assert_string_equal(error, CONFIG_FILE ".d/20.conf:3: up = 7o: "
 				   "a number from 2 to 100 is wanted");
 	free(error);
 	/* The drop-ins behind an error are read, too, and the message is about the first error. */
-	write_below("/etc/cpubolt/cpuboltd.conf.d/30.conf", "[daemon]\ndeny = 2\n[x]\n");
+	write_below(CONFIG_FILE ".d/30.conf", "[daemon]\ndeny = 2\n[x]\n");
 	assert_int_equal(config_read(&machine, NULL, &config, &error), -EINVAL);
 	assert_non_null(strstr(error, "20.conf:3: up = 7o: "));
 	assert_true(CPU_ISSET_S(2, machine.size, config.deny));
 	free(error);
-	write_below("/etc/cpubolt/cpuboltd.conf.d/30.conf", "");
+	write_below(CONFIG_FILE ".d/30.conf", "");
 	/* Values of two files contradict each other: "up" of 20.conf is not above "down". */
-	write_below("/etc/cpubolt/cpuboltd.conf.d/20.conf", "[load]\nup=50\n");
+	write_below(CONFIG_FILE ".d/20.conf", "[load]\nup=50\n");
 	assert_int_equal(config_read(&machine, NULL, &config, &error), -EINVAL);
 	assert_string_equal(error, "[load]: down has to be less than up");
 	free(error);
