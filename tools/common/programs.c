@@ -16,13 +16,29 @@
 
 /*
  * Any user may give a program the name of a daemon, so only programs of root count. Root is the
- * user who owns /proc.
+ * user who owns /proc. The owner of /proc/PID is the effective user, who is root also while any
+ * user runs a setuid program under a name of that user's choice: so all IDs have to be root's.
  */
-static bool is_of(int folder, const char *pid)
+static bool is_of(const char *root, int folder, const char *pid)
 {
+	unsigned int ids[4], i;
 	struct stat all, one;
+	char path[64], *text, *line;
 
-	return !fstat(folder, &all) && !fstatat(folder, pid, &one, 0) && all.st_uid == one.st_uid;
+	if (fstat(folder, &all) || fstatat(folder, pid, &one, 0) || all.st_uid != one.st_uid)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%.20s/status", pid);
+	text = file_read(root, path, NULL);
+	line = text ? strstr(text, "\nUid:") : NULL;
+	/* A recorded tree may lack the file. */
+	if (!line || sscanf(line, "\nUid: %u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4) {
+		free(text);
+		return true;
+	}
+	free(text);
+	for (i = 0; i < 4 && ids[i] == all.st_uid; i++)
+		;
+	return i == 4;
 }
 
 /* Returns 1 if the process @pid has that name, 0 if not or if the process has ended, or -ENOMEM. */
@@ -60,7 +76,7 @@ int program_find(const char *root, const char *name)
 		if (!isdigit((unsigned char)*entry->d_name))
 			continue;
 		found = has_name(root, entry->d_name, name);
-		if (found > 0 && is_of(dirfd(dir), entry->d_name))
+		if (found > 0 && is_of(root, dirfd(dir), entry->d_name))
 			pid = atoi(entry->d_name);
 	}
 	closedir(dir);

@@ -9,7 +9,8 @@
  *
  * The kernel cuts names to 15 characters; @name may be longer. A kernel thread
  * with that name is found as well. A process of another user than the owner of
- * /proc, who is root, is not found, as any user may choose such a name.
+ * /proc, who is root, is not found, as any user may choose such a name, and
+ * neither is a setuid program that another user runs.
  *
  * Return: the PID, 0 if there is none, -ENOMEM, or a negative errno if /proc cannot be read.
  */

@@ -81,11 +81,23 @@ static void test_irqbalance_is_told(void **state)
 	static const char words[] = "irqbalance\0-i\0" "9\0--banirq=25\0-i7\0--foreground";
 	const int two[] = { 0, 25 };
 	int many[100], fd;
+	char *status;
 	size_t i;
 
 	place_begin("small+bolt");
 	assert_int_equal(irqbalance_find(folder), 0);
 	put("/proc/77/comm", "irqbalance\n");
+	assert_int_equal(irqbalance_find(folder), 77);
+	/* A setuid program, which a user has started under the name "irqbalance". */
+	assert_true(asprintf(&status, "Name:\tirqbalance\nUid:\t%u\t%u\t%u\t%u\n", getuid() + 1,
+			     getuid(), getuid(), getuid()) > 0);
+	put("/proc/77/status", status);
+	free(status);
+	assert_int_equal(irqbalance_find(folder), 0);
+	assert_true(asprintf(&status, "Name:\tirqbalance\nUid:\t%u\t%u\t%u\t%u\n", getuid(),
+			     getuid(), getuid(), getuid()) > 0);
+	put("/proc/77/status", status);
+	free(status);
 	assert_int_equal(irqbalance_find(folder), 77);
 	assert_int_equal(irqbalance_ban(folder, 77, two, 2), -ENOENT);
 	fd = listen_as_irqbalance(77);
