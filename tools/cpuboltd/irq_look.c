@@ -43,7 +43,7 @@ static void adopt(struct interrupts *all, struct irq *irq)
 	for (i = 0; i < all->left.count; i++) {
 		const struct irq_saved *saved = &all->left.irqs[i];
 
-		if (saved->number != irq->number || strcmp(saved->name, irq->name))
+		if (saved->number != irq->number || !irq_same_device(saved->name, irq->name))
 			continue;
 		copy(all, irq->found, saved->found);
 		copy(all, irq->was, saved->was);
@@ -108,6 +108,18 @@ static int keep_lost(struct interrupts *all)
 	return err;
 }
 
+/* A driver has requested a shared interrupt, or has freed it. */
+static void rename_irq(struct interrupts *all, struct irq *irq, const char *name)
+{
+	char *copy = strcmp(irq->name, name) ? strdup(name) : NULL;
+
+	if (!copy)
+		return;
+	free(irq->name);
+	irq->name = copy;
+	all->unsaved |= irq->ours;
+}
+
 /* Returns the interrupt of @row: from the old list, usually at index @hint, or a new interrupt. */
 static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, size_t hint)
 {
@@ -116,18 +128,35 @@ static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, s
 	for (i = 0; i < all->count; i++) {
 		struct irq **place = &all->irqs[(hint + i) % all->count], *irq = *place;
 
-		if (!irq || irq->number != row->number || strcmp(irq->name, row->name))
+		if (!irq || irq->number != row->number || !irq_same_device(irq->name, row->name))
 			continue;
+		rename_irq(all, irq, row->name);
 		*place = NULL;
 		return irq;
 	}
 	return new_irq(all, row);
 }
 
+/* Returns for how long the machine has been suspended since it booted. */
+static uint64_t slept_us(void)
+{
+	struct timespec all, awake;
+
+	clock_gettime(CLOCK_MONOTONIC, &awake);
+	clock_gettime(CLOCK_BOOTTIME, &all);
+	return (uint64_t)((all.tv_sec - awake.tv_sec) * 1000000 +
+			  (all.tv_nsec - awake.tv_nsec) / 1000);
+}
+
+bool irq_slept(const struct irq *irq)
+{
+	return slept_us() > irq->slept_us + SLEEP_US;
+}
+
 /*
  * Notes whether another program has set the affinity since the daemon set it. If no CPU of the
- * affinity that the daemon has written is online, the kernel has chosen another affinity, which
- * then counts as the daemon's.
+ * affinity that the daemon has written is online, or none but the first CPU was online because the
+ * machine was suspended, the kernel has chosen another affinity, which then counts as the daemon's.
  */
 static void find_foreign(struct interrupts *all, struct irq *irq, const struct irq_cpus *cpus)
 {

@@ -14,6 +14,8 @@
 #include "say.h"
 #include "state.h"
 
+#define BETWEEN	", "	/* stands between devices that share an interrupt, in /proc/interrupts */
+
 static void free_one(struct irq_saved *irq)
 {
 	free(irq->name);
@@ -55,6 +57,35 @@ struct irq_saved *irq_state_add(const struct machine *machine, struct irq_state 
 	}
 	state->count++;
 	return irq;
+}
+
+/* Tells whether the list @names has a device called as the first @length characters of @name. */
+static bool has_device(const char *names, const char *name, size_t length)
+{
+	size_t own;
+
+	for (;; names += own + strlen(BETWEEN)) {
+		const char *end = strstr(names, BETWEEN);
+
+		own = end ? (size_t)(end - names) : strlen(names);
+		if (own == length && !strncmp(names, name, length))
+			return true;
+		if (!end)
+			return false;
+	}
+}
+
+bool irq_same_device(const char *one, const char *other)
+{
+	const char *end;
+
+	for (;; one = end + strlen(BETWEEN)) {
+		end = strstr(one, BETWEEN);
+		if (has_device(other, one, end ? (size_t)(end - one) : strlen(one)))
+			return true;
+		if (!end)
+			return false;
+	}
 }
 
 void irq_state_drop(struct irq_state *state, size_t i)
@@ -278,7 +309,8 @@ static bool has_other_device(const struct irq_table *table, const struct irq_sav
 
 	for (i = 0; i < table->count; i++)
 		if (table->rows[i].number == irq->number)
-			return *table->rows[i].name && strcmp(table->rows[i].name, irq->name);
+			return *table->rows[i].name &&
+			       !irq_same_device(table->rows[i].name, irq->name);
 	return false;
 }
 

@@ -33,6 +33,14 @@ struct irq_state {
 struct irq_saved *irq_state_add(const struct machine *machine, struct irq_state *state, int number,
 				const char *name);
 
+/**
+ * irq_same_device() - whether two names of an interrupt in /proc/interrupts have a device in common
+ *
+ * The name of an interrupt that several devices share has all of these, with ", " between, in the
+ * order in which their drivers have requested the interrupt.
+ */
+bool irq_same_device(const char *one, const char *other);
+
 /** irq_state_drop() - forget one interrupt; the last interrupt takes its place */
 void irq_state_drop(struct irq_state *state, size_t i);
 
