@@ -56,15 +56,15 @@ void interrupts_free(struct interrupts *all)
 
 /*
  * Tells whether another program has set the affinity of @irq since the daemon has moved @irq. If no
- * CPU to which the daemon moved @irq is online, the kernel has chosen another affinity, and the
- * result is false.
+ * CPU to which the daemon moved @irq is online, or the machine was suspended, the kernel has chosen
+ * another affinity, and the result is false.
  */
 static bool is_changed(const struct interrupts *all, struct irq *irq)
 {
 	size_t size = all->machine->size;
 
 	if (!irq_read_set(all->machine, irq->number, "smp_affinity_list", irq->now) ||
-	    CPU_EQUAL_S(size, irq->now, irq->written) ||
+	    CPU_EQUAL_S(size, irq->now, irq->written) || irq_slept(irq) ||
 	    cpubolt_cpus(all->machine->handle, CPUBOLT_ONLINE, irq->near))
 		return false;
 	CPU_AND_S(size, irq->near, irq->near, irq->written);

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "irqs.h"
 #include "say.h"
 
+#define SLEEP_US	100000	/* two clocks that are read one after the other differ by less */
 #define MOST_RATE	1e7	/* a higher rate means that the count began anew */
 
 static void free_irq(struct irq *irq)
@@ -168,7 +170,7 @@ static void find_foreign(struct interrupts *all, struct irq *irq, const struct i
 	if (!irq->ours || CPU_EQUAL_S(size, irq->now, irq->written))
 		return;
 	CPU_AND_S(size, irq->was, irq->written, cpus->online);
-	if (is_empty(all, irq->was)) {
+	if (is_empty(all, irq->was) || irq_slept(irq)) {
 		copy(all, irq->was, irq->now);
 		copy(all, irq->written, irq->now);
 		all->unsaved = true;
@@ -199,6 +201,7 @@ void irqs_read_where(struct interrupts *all, struct irq *irq, const struct irq_c
 	if (!irq->readable)
 		return;
 	find_foreign(all, irq, cpus);
+	irq->slept_us = slept_us();
 	CPU_AND_S(size, irq->where, irq->now, cpus->online);
 	if (CPU_COUNT_S(size, irq->where) == 1)
 		return;

@@ -42,6 +42,7 @@ struct irq {
 	bool pretended;		/* whether a dry run has moved the interrupt */
 	uint64_t failed_until_us;
 	uint64_t moved_us;
+	uint64_t slept_us;	/* time that the machine had been suspended when @now was read last */
 	unsigned int from, to;	/* CPUs of the last move */
 	char why[128];
 };
@@ -107,6 +108,9 @@ int irqs_look(struct interrupts *all, const struct irq_cpus *cpus, uint64_t now_
  * has set after the daemon, are kept in @all.
  */
 void irqs_forget(struct interrupts *all);
+
+/** irq_slept() - whether the machine was suspended after @now of @irq was read last */
+bool irq_slept(const struct irq *irq);
 
 /**
  * irqs_read_where() - read the affinity of a movable interrupt, and which CPUs the interrupt is on

@@ -14,7 +14,7 @@
 
 struct config config;
 struct daemon one;
-uint64_t clock_us;
+uint64_t clock_us, suspended_us;
 int broken;
 bool disabled, short_of_memory;
 unsigned int requests;
@@ -36,8 +36,10 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *now);
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 {
-	now->tv_sec = (time_t)(clock_us / SECOND_US);
-	now->tv_nsec = (long)(clock_us % SECOND_US) * 1000;
+	uint64_t time_us = clock_us + (id == CLOCK_BOOTTIME ? suspended_us : 0);
+
+	now->tv_sec = (time_t)(time_us / SECOND_US);
+	now->tv_nsec = (long)(time_us % SECOND_US) * 1000;
 	return 0;
 }
 
@@ -321,6 +323,7 @@ void begin(const char *name, const char *policy)
 {
 	place_begin(name);
 	clock_us = 1000 * SECOND_US;
+	suspended_us = 0;
 	broken = NO_CPU;
 	disabled = short_of_memory = false;
 	overflows = flickers = starved = false;

@@ -19,7 +19,7 @@
 
 extern struct config config;
 extern struct daemon one;
-extern uint64_t clock_us;
+extern uint64_t clock_us, suspended_us;
 
 extern int broken;		/* requests that bring this CPU online fail; or NO_CPU */
 extern bool disabled;		/* CPU hotplug is disabled for a moment: each request fails */

@@ -208,6 +208,51 @@ static void test_interrupts_are_left_to_irqbalance(void **state)
 	end();
 }
 
+/* In a suspend all CPUs but the first go, and the kernel puts interrupts on those that stay. */
+static void test_affinities_after_a_suspend(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	wait_for(30);
+	assert_affinity(1, "1");
+	suspended_us += 3600 * SECOND_US;
+	put_affinity(&devices[1], "0,2-3");
+	wait_for(200);
+	/* Both interrupts were on CPU 0, so the daemon has moved one of these two. */
+	assert_affinity(2, "1");
+	/* An affinity that is set while the machine runs is another program's. */
+	put_affinity(&devices[2], "0,2-3");
+	wait_for(30);
+	assert_affinity(2, "0,2-3");
+	/* The other interrupt gets back what the daemon found before the suspend. */
+	restore_interrupts(1);
+	assert_affinity(1, "0-3");
+	assert_affinity(2, "0,2-3");
+	end();
+}
+
+/* A second driver requests a shared interrupt, so that its row has one more device. */
+static void test_an_interrupt_that_gets_a_second_device(void **state)
+{
+	begin_interrupts("fixed", "0-1");
+	devices[1].rate = 5000;
+	devices[2].rate = 5000;
+	wait_for(30);
+	assert_affinity(1, "1");
+	devices[1].name = "smbus, net rx";
+	wait_for(30);
+	assert_affinity(1, "1");
+	/* The first device is gone: the interrupt is now another one. */
+	devices[2].name = "smbus";
+	wait_for(30);
+	restore_interrupts(1);
+	assert_affinity(1, "0-3");
+	devices[1].name = "net rx";
+	devices[2].name = "net tx";
+	end();
+}
+
 /*
  * An interrupt whose affinity another program has set is still left alone after irqbalance has run
  * for a while, and the daemon has left all interrupts alone meanwhile.
@@ -645,6 +690,8 @@ int main(void)
 		cmocka_unit_test(test_what_was_changed_since_is_not_put_back),
 		cmocka_unit_test(test_an_affinity_that_is_refused),
 		cmocka_unit_test(test_interrupts_are_left_to_irqbalance),
+		cmocka_unit_test(test_affinities_after_a_suspend),
+		cmocka_unit_test(test_an_interrupt_that_gets_a_second_device),
 		cmocka_unit_test(test_another_programs_affinity_is_remembered),
 		cmocka_unit_test(test_an_irqbalance_that_cannot_be_told),
 		cmocka_unit_test(test_interrupts_are_left_to_the_keep_list),
