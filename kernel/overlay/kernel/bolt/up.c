@@ -40,6 +40,9 @@
 static struct cpumask bolt_wave;
 static struct cpumask bolt_due;
 
+/* Until when to wait for a CPU that was woken, in jiffies. */
+static DEFINE_PER_CPU(unsigned long, bolt_arrives_by);
+
 /*
  * The function that brings CPUs to their idle loops in place of bolt_prepare() and
  * bolt_bring_in(), or NULL.
@@ -219,6 +222,7 @@ int bolt_wake_cpu(unsigned int cpu)
 	err = bolt_kick_cpu(cpu);
 	if (err)
 		bolt_set_transit(cpu, false);
+	per_cpu(bolt_arrives_by, cpu) = jiffies + BOLT_ARRIVE_TIMEOUT;
 	return err;
 }
 
@@ -254,22 +258,21 @@ static void bolt_clean_up_kick(unsigned int cpu)
 
 /**
  * bolt_wait_for_arrival - wait for a CPU that was woken
- * @cpu:	the CPU
- * @deadline:	until when to wait, in jiffies; if bolt_woken_again() has woken @cpu, the
- *		wait begins anew with BOLT_ARRIVE_TIMEOUT
+ * @cpu:	the CPU, which has BOLT_ARRIVE_TIMEOUT jiffies to arrive from the moment the
+ *		CPU was woken, also if bolt_woken_again() has woken the CPU
  *
  * Context: the task that has woken @cpu.
  * Return: 0; an error if the CPU has not come, or -ECANCELED if the CPU must not stay.
  */
-int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
+int bolt_wait_for_arrival(unsigned int cpu)
 {
 	struct cpuhp_cpu_state *st = bolt_cpuhp_cpu(cpu);
 	int err = 0;
 	long left;
 
 	if (bolt_woken_again(cpu, &err))
-		deadline = jiffies + BOLT_ARRIVE_TIMEOUT;
-	left = max(1L, (long)(deadline - jiffies));
+		per_cpu(bolt_arrives_by, cpu) = jiffies + BOLT_ARRIVE_TIMEOUT;
+	left = max(1L, (long)(per_cpu(bolt_arrives_by, cpu) - jiffies));
 	if (!err)
 		bolt_look_out(cpu, true);
 	if (!err && !wait_for_completion_timeout(&st->done_up, left)) {
@@ -294,7 +297,7 @@ int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline)
 	}
 	if (err)
 		bolt_callback_failed(cpu, CPUHP_BRINGUP_CPU, err);
-	bolt_stats[BOLT_STAT_WARM] += !err && per_cpu_ptr(&bolt_cpus, cpu)->woken_warm;
+	bolt_stats[BOLT_STAT_WARM] += !err && bc->woken_warm;
 	return err;
 }
 
@@ -306,12 +309,11 @@ static int bolt_wake(void)
 {
 	unsigned int cpu, last = nr_cpu_ids, slots = bolt_arch_slots();
 	unsigned int next = cpumask_first(&bolt_wave);
-	unsigned long deadline = jiffies;
 	int err = 0, ret;
 
 	for_each_cpu(cpu, &bolt_wave) {
 		if (!slots) {
-			ret = bolt_wait_for_arrival(next, deadline);
+			ret = bolt_wait_for_arrival(next);
 			err = err ?: ret;
 			next = cpumask_next(next, &bolt_wave);
 			slots++;
@@ -333,7 +335,6 @@ static int bolt_wake(void)
 			continue;
 		}
 		slots--;
-		deadline = jiffies + BOLT_ARRIVE_TIMEOUT;
 		last = cpu;
 	}
 	/*
@@ -341,10 +342,10 @@ static int bolt_wake(void)
 	 * are likely to have arrived by then.
 	 */
 	if (last < nr_cpu_ids && next <= last) {
-		ret = bolt_wait_for_arrival(last, deadline);
+		ret = bolt_wait_for_arrival(last);
 		err = err ?: ret;
 		for (; next < last; next = cpumask_next(next, &bolt_wave)) {
-			ret = bolt_wait_for_arrival(next, deadline);
+			ret = bolt_wait_for_arrival(next);
 			err = err ?: ret;
 		}
 	}

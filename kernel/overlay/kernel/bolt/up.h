@@ -16,6 +16,6 @@ void bolt_workqueues_come(const struct cpumask *mask);
 void bolt_up_by_tree(int (*tree)(const struct cpumask *mask));
 int bolt_prepare_idle(unsigned int cpu);
 int bolt_wake_cpu(unsigned int cpu);
-int bolt_wait_for_arrival(unsigned int cpu, unsigned long deadline);
+int bolt_wait_for_arrival(unsigned int cpu);
 
 #endif /* _KERNEL_BOLT_UP_H */

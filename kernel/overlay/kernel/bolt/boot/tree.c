@@ -132,7 +132,7 @@ static int bolt_tree_wake(unsigned int cpu)
 	down(&bolt_tree_lock);
 	err = bolt_wake_cpu(cpu);
 	up(&bolt_tree_lock);
-	err = err ?: bolt_wait_for_arrival(cpu, jiffies + BOLT_ARRIVE_TIMEOUT);
+	err = err ?: bolt_wait_for_arrival(cpu);
 	up(&bolt_tree_slots);
 	return err;
 }
