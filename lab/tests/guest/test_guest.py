@@ -91,7 +91,8 @@ OF_SERIES = {"6.12": {"bolt_topology"}, "7.3": set[str]()}
 # not present need other guests. With tsc=reliable the kernel does not test the TSC at boot, and
 # most guests have one CPU package: see test_kunit_tsc. Only arm64 takes a CPU that is late out of
 # the topology. An arm64 guest has one memory zone, and a
-# test of settling needs two.
+# test of settling needs two. Only a kernel with CONFIG_CPU_HOTPLUG_STATE_CONTROL lets a CPU stay
+# between two states.
 SKIPPED = {
     ("arm64", "nodes"): 1,
     ("arm64", "hardware"): 1,
@@ -107,6 +108,8 @@ SKIPPED = {
     ("x86_64", "veto"): 2,
     ("arm64", "lost"): 8,
     ("x86_64", "lost"): 4,
+    ("arm64", "undo"): 3,
+    ("x86_64", "undo"): 3,
     ("arm64", "warm"): 1,
     ("x86_64", "warm"): 1,
     ("x86_64", "kunit"): 4,
@@ -239,6 +242,14 @@ def test_a_leader_dies_and_its_sibling_stays(kernel: Kernels, arch: str) -> None
     name = "selftest-lost-cores"
     found = [PLAN.match(line) for line in output(play(kernel, arch, name))]
     assert [each.groups() for each in found if each] == [("2", "0", "0")]
+
+
+@pytest.mark.plays("selftest-undo-found")
+@pytest.mark.nightly
+def test_cpus_between_two_states_stay_offline(kernel: Kernels, arch: str) -> None:
+    """On this kernel a write to hotplug/target may leave a CPU in any state."""
+    found = [PLAN.match(line) for line in output(play(kernel, arch, "selftest-undo-found"))]
+    assert [each.groups() for each in found if each] == [("3", "0", "0")]
 
 
 @pytest.mark.nightly

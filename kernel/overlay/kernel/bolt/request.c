@@ -118,7 +118,7 @@ static void bolt_set_goals(const struct cpumask *mask, enum cpuhp_state goal)
 	for_each_cpu(cpu, mask) {
 		struct bolt_cpu *bc = per_cpu_ptr(&bolt_cpus, cpu);
 
-		bc->start = bolt_cpu_state(cpu);
+		bc->start = bolt_state_to_restore(cpu);
 		bc->goal = goal;
 	}
 }

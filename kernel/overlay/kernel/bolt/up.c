@@ -23,6 +23,7 @@
 #include <linux/irq.h>
 #include <linux/jiffies.h>
 #include <linux/kasan.h>
+#include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/scs.h>
 #include <linux/smp.h>
@@ -82,6 +83,23 @@ int bolt_prepare_idle(unsigned int cpu)
 	return 0;
 }
 
+/**
+ * bolt_state_to_restore - to which state an undo is to bring a CPU
+ * @cpu:	the CPU, before a request changes its state
+ *
+ * A write to cpuN/hotplug/target may have left @cpu dead, or woken and not yet online. No
+ * undo restores these states: an undo leaves such a CPU offline.
+ *
+ * Context: the control task, with the hotplug lock held for writing.
+ * Return: the present state of @cpu, or CPUHP_OFFLINE.
+ */
+enum cpuhp_state bolt_state_to_restore(unsigned int cpu)
+{
+	enum cpuhp_state state = bolt_cpu_state(cpu);
+
+	return state > BOLT_PREPARED && !cpu_online(cpu) ? CPUHP_OFFLINE : state;
+}
+
 static int bolt_prepare(const struct cpumask *mask)
 {
 	unsigned int cpu;
@@ -91,6 +109,9 @@ static int bolt_prepare(const struct cpumask *mask)
 	for_each_cpu(cpu, mask) {
 		enum cpuhp_state state = bolt_cpu_state(cpu);
 
+		/* In an undo this CPU may have to stay offline. */
+		if (bolt_goal(cpu) <= state)
+			continue;
 		/*
 		 * A write to cpuN/hotplug/target may have left this CPU dead, or woken
 		 * and not yet online: then teardowns of this CPU run first.
@@ -297,7 +318,7 @@ int bolt_wait_for_arrival(unsigned int cpu)
 	}
 	if (err)
 		bolt_callback_failed(cpu, CPUHP_BRINGUP_CPU, err);
-	bolt_stats[BOLT_STAT_WARM] += !err && bc->woken_warm;
+	bolt_stats[BOLT_STAT_WARM] += !err && per_cpu_ptr(&bolt_cpus, cpu)->woken_warm;
 	return err;
 }
 

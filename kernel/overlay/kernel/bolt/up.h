@@ -3,6 +3,7 @@
 #ifndef _KERNEL_BOLT_UP_H
 #define _KERNEL_BOLT_UP_H
 
+#include <linux/cpuhotplug.h>
 #include <linux/jiffies.h>
 
 struct cpumask;
@@ -14,6 +15,7 @@ int bolt_online_batch(const struct cpumask *mask);
 void bolt_workqueues_come(const struct cpumask *mask);
 
 void bolt_up_by_tree(int (*tree)(const struct cpumask *mask));
+enum cpuhp_state bolt_state_to_restore(unsigned int cpu);
 int bolt_prepare_idle(unsigned int cpu);
 int bolt_wake_cpu(unsigned int cpu);
 int bolt_wait_for_arrival(unsigned int cpu);

@@ -206,4 +206,42 @@ TEST_F_TIMEOUT(undo, both_directions_at_once, 600)
 	}
 }
 
+/*
+ * With CONFIG_CPU_HOTPLUG_STATE_CONTROL a write to cpuN/hotplug/target can leave a CPU woken
+ * and not yet online, or dead and not yet offline altogether. If a request for such a CPU and
+ * another CPU fails, such a CPU stays offline.
+ */
+TEST_F_TIMEOUT(undo, cpu_found_half_way, 600)
+{
+	static const struct {
+		const char *name;
+		bool from_online;
+	} rests[] = { { "cpu:kick_ap", false }, { "idle:dead", true } };
+	int state = self->states[self->nr_states - 2].nr, met = 0;
+	int cpu = self->cpus[variant->which];
+	int found = self->cpus[(variant->which + 1) % BATCH];
+	struct sight before, after;
+	char path[128], target[16];
+
+	snprintf(path, sizeof(path), CPU_DIR "cpu%d/hotplug/target", found);
+	for (size_t i = 0; i < ARRAY_SIZE(rests); i++) {
+		ASSERT_EQ(0, ask_to_be(self->set, ONLINE));
+		ASSERT_EQ(0, set_online(found, rests[i].from_online));
+		snprintf(target, sizeof(target), "%d", hp_state_nr(rests[i].name));
+		if (put(path, target))
+			continue;
+		ASSERT_TRUE(sight_take(&self->world, &before));
+		ASSERT_EQ(0, before.online & CPU(found));
+		met++;
+		ASSERT_EQ(0, hp_fail(cpu, state));
+		EXPECT_EQ(-EAGAIN, ask_by_list(OFFLINE_THEM, CPU(cpu) | CPU(found)));
+		ASSERT_TRUE(sight_take(&self->world, &after));
+		EXPECT_EQ(before.online, after.online)
+			TH_LOG("%s", rests[i].name);
+		EXPECT_EQ(0, put(path, "0"));
+	}
+	if (!met)
+		SKIP(return, "no CPU can stay between two states");
+}
+
 TEST_HARNESS_MAIN
