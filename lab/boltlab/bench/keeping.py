@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the guests of a bench, and keeps what each has measured, so that a later call can go on."""
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from boltlab import ui
@@ -36,6 +37,23 @@ def require(work: Iterable[Job]) -> None:
     if not any(map(kept, jobs)):
         wanted = [(job.name, job.origin) for job in jobs]
         raise BoltError(f"nothing to go on with: {ledger.why_none(wanted)}", code=USAGE)
+
+
+@contextlib.contextmanager
+def reporting(said: Sequence[str], kept: bool = True) -> Iterator[None]:
+    """At the end of a bench, print the lines that are in ``said`` by then.
+
+    After Ctrl-C print first, if ``kept``, that the guests which have ended are not run again.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        if kept:
+            ui.error(f"figures are kept: a call with{RESUME} runs only guests that have not ended")
+        raise
+    finally:
+        for line in said:
+            ui.error(line)
 
 
 def run(

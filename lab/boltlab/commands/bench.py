@@ -128,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
     here = (_here(each, args.resume, commit) for each in work)
     found = _on_cluster(args, work) if fleet else here
     said: list[str] = []
-    try:
+    with keeping.reporting(said):
         for each, measured, file in zip(work, found, files, strict=True):
             if isinstance(measured, UnfinishedError):
                 said += measured.lines(_again(args, each, file))
@@ -137,12 +137,6 @@ def run(args: argparse.Namespace) -> int:
             if file:
                 results.save(measured, file)
                 ui.say(f"results: {file}")
-    except KeyboardInterrupt:
-        ui.error(f"figures are kept: a call with{RESUME} runs only guests that have not ended well")
-        raise
-    finally:
-        for line in said:
-            ui.error(line)
     return errors.FAILURE if said else 0
 
 

@@ -180,7 +180,7 @@ def run(args: argparse.Namespace) -> int:
     if args.resume:
         keeping.require(job for each in benches for job in _jobs(args, each))
     said: list[str] = []
-    try:
+    with keeping.reporting(said, kept=not (args.soak or args.work or args.stress)):
         for bench in benches:
             title = f"booting {bench.what}"
             if args.soak is not None:
@@ -194,13 +194,6 @@ def run(args: argparse.Namespace) -> int:
                     said += error.lines(_again(args, bench))
                 else:
                     _finish(args, bench.target, found)
-    except KeyboardInterrupt:
-        if not (args.soak or args.work or args.stress):
-            ui.error(f"boots that have ended are kept: a call with{RESUME} makes all other boots")
-        raise
-    finally:
-        for line in said:
-            ui.error(line)
     return errors.FAILURE if said else 0
 
 

@@ -110,7 +110,7 @@ def test_an_interrupted_boot_bench_goes_on(
     monkeypatch.setattr("boltlab.arch.cores", lambda: 1)  # one boot after the other
     emulator.bad = {SMALL[0]: KeyboardInterrupt()}
     assert call() == INTERRUPTED
-    assert "boots that have ended are kept: a call with --resume" in capsys.readouterr().err
+    assert "figures are kept: a call with --resume" in capsys.readouterr().err
     assert emulator.take() == [LARGE, TRACED, SMALL[0]]
     assert call("--resume") == 0
     assert emulator.take() == SMALL
