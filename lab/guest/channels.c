@@ -22,7 +22,7 @@
 /* The slots of the PCI devices are those in lab/boltlab/guest/channels.py. */
 #define SHARED_RESULTS "/sys/bus/pci/devices/0000:00:18.0/resource2"
 #define SHARED_LOG "/sys/bus/pci/devices/0000:00:19.0/resource2"
-#define PATIENCE_MS 5000
+#define PATIENCE_MS 60000
 
 static int find_port(const char *name)
 {
