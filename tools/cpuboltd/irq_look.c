@@ -57,6 +57,17 @@ static void adopt(struct interrupts *all, struct irq *irq)
 	}
 }
 
+/* Returns for how long the machine has been suspended since it booted. */
+static uint64_t slept_us(void)
+{
+	struct timespec all, awake;
+
+	clock_gettime(CLOCK_MONOTONIC, &awake);
+	clock_gettime(CLOCK_BOOTTIME, &all);
+	return (uint64_t)((all.tv_sec - awake.tv_sec) * 1000000 +
+			  (all.tv_nsec - awake.tv_nsec) / 1000);
+}
+
 static struct irq *new_irq(struct interrupts *all, const struct irq_row *row)
 {
 	const struct machine *machine = all->machine;
@@ -72,6 +83,7 @@ static struct irq *new_irq(struct interrupts *all, const struct irq_row *row)
 	irq->kind = place.kind;
 	irq->node = place.node;
 	irq->rate = -1;
+	irq->slept_us = slept_us();
 	irq->now = machine_set(machine);
 	irq->where = machine_set(machine);
 	irq->found = machine_set(machine);
@@ -137,17 +149,6 @@ static struct irq *take_irq(struct interrupts *all, const struct irq_row *row, s
 		return irq;
 	}
 	return new_irq(all, row);
-}
-
-/* Returns for how long the machine has been suspended since it booted. */
-static uint64_t slept_us(void)
-{
-	struct timespec all, awake;
-
-	clock_gettime(CLOCK_MONOTONIC, &awake);
-	clock_gettime(CLOCK_BOOTTIME, &all);
-	return (uint64_t)((all.tv_sec - awake.tv_sec) * 1000000 +
-			  (all.tv_nsec - awake.tv_nsec) / 1000);
 }
 
 bool irq_slept(const struct irq *irq)

@@ -323,7 +323,7 @@ void begin(const char *name, const char *policy)
 {
 	place_begin(name);
 	clock_us = 1000 * SECOND_US;
-	suspended_us = 0;
+	suspended_us = 3600 * SECOND_US;	/* a suspend before the daemon began */
 	broken = NO_CPU;
 	disabled = short_of_memory = false;
 	overflows = flickers = starved = false;
