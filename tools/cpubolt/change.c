@@ -13,6 +13,7 @@
 #include "look.h"
 #include "select.h"
 #include "sets.h"
+#include "smt.h"
 
 /* At most so many messages name a task each; one more message counts the tasks that are left. */
 #define MOST_SENTENCES	8
@@ -310,14 +311,11 @@ static bool check_isolated(struct change *change)
 /* While SMT is switched off, the kernel brings only the first CPU of a core online. */
 static bool check_smt(struct change *change)
 {
-	char *control = invocation_read(change->call, "/sys/devices/system/cpu/smt/control");
-	bool off = control && (!strncmp(control, "off", 3) || !strncmp(control, "forceoff", 8));
 	struct cpubolt_topology topology;
 	bool refused = false, unknown = false;
 	unsigned int cpu;
 
-	free(control);
-	if (!off)
+	if (!smt_is_off(change->call->root))
 		return false;
 	for_each_cpu(change->machine, cpu, change->coming) {
 		if (cpubolt_topology(change->machine, cpu, &topology) || topology.thread < 0) {

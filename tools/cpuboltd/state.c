@@ -8,6 +8,7 @@
 
 #include "bring.h"
 #include "files.h"
+#include "smt.h"
 #include "state.h"
 
 #define FOLDER	"/run/cpubolt"
@@ -140,16 +141,6 @@ static void remove_from(const struct machine *machine, cpu_set_t *set, const cpu
 			CPU_CLR_S(cpu, machine->size, set);
 }
 
-/* While SMT is switched off, the kernel refuses second threads of cores with EPERM. */
-static bool smt_is_off(const struct machine *machine)
-{
-	char *control = file_read(machine->root, "/sys/devices/system/cpu/smt/control", NULL);
-	bool off = control && (!strncmp(control, "off", 3) || !strncmp(control, "forceoff", 8));
-
-	free(control);
-	return off;
-}
-
 int state_restore(struct machine *machine, const cpu_set_t *deny, cpu_set_t *back,
 		  struct cpubolt_result *result)
 {
@@ -177,7 +168,7 @@ int state_restore(struct machine *machine, const cpu_set_t *deny, cpu_set_t *bac
 	if (!err && CPU_COUNT_S(machine->size, back)) {
 		err = bring_cpus(machine->handle, back, 0, left, result);
 		CPU_XOR_S(machine->size, back, back, left);
-		if (err == -EPERM && smt_is_off(machine))
+		if (err == -EPERM && smt_is_off(machine->root))
 			err = 0;
 		if (err && CPU_COUNT_S(machine->size, left))
 			state_save(machine, left);
