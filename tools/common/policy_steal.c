@@ -14,9 +14,9 @@
 #include "policy.h"
 
 /*
- * These functions go through @order, and not to the first so many CPUs of @order: the CPUs that are
- * online need not be the first ones, and a CPU that is wanted in place of another one may have to
- * wait for longer than that one takes to go.
+ * Both functions begin with the CPUs that are online, which need not be the first CPUs of @order.
+ * If a CPU online were exchanged for an earlier CPU of @order, the one might go long before the
+ * other may come.
  */
 
 /* Wants no more than @most of the CPUs online, the first ones of @order, and the floor. */

@@ -168,7 +168,7 @@ static void stand_back(struct interrupts *all, char *reason)
 	all->reason = reason;
 }
 
-/* As stand_back(), for a reason that field() has made. Returns -ENOMEM if @reason is NULL, else 0. */
+/* Does stand_back(), and returns 0, unless field() has had no memory for @reason: then -ENOMEM. */
 static int stand_back_for(struct interrupts *all, char *reason)
 {
 	if (!reason)

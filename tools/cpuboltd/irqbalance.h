@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/** irqbalance_find() - PID of irqbalance; 0 if irqbalance does not run, or was not found; -ENOMEM */
+/** irqbalance_find() - PID of irqbalance; 0 if irqbalance was not found; -ENOMEM */
 int irqbalance_find(const char *root);
 
 /**

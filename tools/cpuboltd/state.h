@@ -43,12 +43,11 @@ int state_remove(const struct machine *machine);
  * @back: overwritten with CPUs that have come back
  * @result: as that of bring_cpus()
  *
- * If a CPU does not come, the others are still tried as bring_cpus() does, and the file keeps the
- * CPUs that did not come. CPUs of @deny are forgotten, and so are CPUs that SMT control keeps offline:
- * whoever switched SMT off took these CPUs. A file that cannot be understood is renamed,
- * to STATE_BAD_FILE. Return: 0, also if there is nothing to do, or a negative errno: -EINVAL with
- * @result->error 0 for a file that cannot be understood, otherwise the error of reading the file or
- * the CPUs, or that of bring_cpus().
+ * If a CPU does not come, bring_cpus() still tries all other CPUs, and the file keeps the CPUs that
+ * did not come. CPUs of @deny are forgotten, and so are CPUs that do not come because SMT was
+ * switched off. A file that cannot be understood is renamed to STATE_BAD_FILE. Return: 0, also if
+ * there is nothing to do, or a negative errno: -EINVAL with @result->error 0 for a file that cannot
+ * be understood, otherwise the error of reading the file or the CPUs, or that of bring_cpus().
  */
 int state_restore(struct machine *machine, const cpu_set_t *deny, cpu_set_t *back,
 		  struct cpubolt_result *result);
