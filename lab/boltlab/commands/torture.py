@@ -2,7 +2,6 @@
 """``bolt torture``: runs requests of all kinds for a given time; adds up the counts of all runs."""
 
 import argparse
-import asyncio
 import contextlib
 import itertools
 import random
@@ -10,17 +9,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-
-from qemu.qmp import QMPClient
 
 from boltlab import arch, cli, codec, errors, kept, packages, tables, ui, versions
 from boltlab.engine import options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
 from boltlab.errors import USAGE, BoltError, EmulatorError, KernelChangedError
-from boltlab.guest import channels, console, hang, pause, qemu, tries
+from boltlab.guest import channels, console, pause, qemu, tries
 from boltlab.kernel import build, source, tree
 from boltlab.kernel.build import Kernel
 from boltlab.kernel.source import Source
@@ -386,7 +382,8 @@ def play(case: Case, kernel: Kernel) -> Outcome:
         folder = qemu.new_run(f"torture-{case.arch}-{case.config.name}-{case.story.name}")
         (folder / "repeat.txt").write_text(case.line() + "\n", encoding="utf-8")
         start = time.monotonic()
-        qemu.run_in(case.guest(kernel), folder, skipped, partial(_beside, case))
+        pauses = pause.AtRandom(case.seed) if case.story.pauses else None
+        qemu.run_in(case.guest(kernel), folder, skipped, pauses)
 
     with ui.status(f"{case.story.name} on {case.arch}, {case.config.name}, {case.accel}"):
         try:
@@ -403,18 +400,6 @@ def play(case: Case, kernel: Kernel) -> Outcome:
     why = why or matrix.complaint(case, counts, [*said, *log])
     passed_over = sum(any(each.search(console.message(line)) for each in skipped) for line in said)
     return Outcome(counts, matrix.last_moment(folder), host_s, why, passed_over, folder)
-
-
-async def _beside(case: Case, client: QMPClient, folder: Path) -> None:
-    """Pause CPUs of the guest of ``case`` if the scenario says so; look for a fault of QEMU.
-
-    Only guests of x86_64 whose CPUs run at once can have the fault: see hang.watch().
-    """
-    async with asyncio.TaskGroup() as group:
-        if case.story.pauses:
-            group.create_task(pause.AtRandom(case.seed)(client, folder))
-        if case.arch == "x86_64" and case.accel == "mttcg":
-            group.create_task(hang.watch(client, folder))
 
 
 def show(book: Book, configs: Sequence[Config], arches: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from qemu.qmp import QMPClient
 from boltlab import arch, packages, paths, ui
 from boltlab.debian.agent import Agent
 from boltlab.errors import UNAVAILABLE, BoltError
-from boltlab.guest import backports, hang, qemu, slots, tries
+from boltlab.guest import backports, qemu, slots, tries
 from boltlab.guest.machine import Machine, split
 from boltlab.guest.qemu import Guest, GuestResult
 from boltlab.kernel.build import Kernel
@@ -293,8 +293,6 @@ def _boot(kernel: Kernel, root: Path, name: str, rows: Sequence[Check], mode: st
             async with asyncio.TaskGroup() as group:
                 group.create_task(asked(client, folder))
                 group.create_task(slots.obey(client, folder))
-                if target.name == "x86_64":
-                    group.create_task(hang.watch(client, folder))
 
         folder = qemu.new_run(f"test-{target.name}-userland-{name}-{mode}")
         return qemu.run_in(guest, folder, watcher=beside)

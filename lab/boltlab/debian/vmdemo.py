@@ -16,7 +16,7 @@ from qemu.qmp import QMPClient
 from boltlab import arch, paths
 from boltlab.debian import agent, userland
 from boltlab.errors import USAGE, BoltError
-from boltlab.guest import guestimage, hang, qemu, serving, slots, tools, tries
+from boltlab.guest import guestimage, qemu, serving, slots, tools, tries
 from boltlab.guest.guestimage import Node
 from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest, GuestResult
@@ -183,8 +183,6 @@ def _boot(kernel: Kernel, root: Path, name: str, cycles: int, accel: str, dwell_
             async with asyncio.TaskGroup() as group:
                 group.create_task(agent.set_cpus(ours, where, answered.append, POLL))
                 group.create_task(slots.obey(client, where, deleted.append, POLL))
-                if adds(accel) and target.name == "x86_64":
-                    group.create_task(hang.watch(client, where))
 
         done = qemu.run_in(guest, folder, watcher=beside)
     return Ran(done, tuple(deleted), tuple(answered))

@@ -23,7 +23,7 @@ from qemu.qmp import EventListener, ExecuteError, QMPClient, QMPError
 from boltlab import errors, locks, packages, paths
 from boltlab.arch import Arch
 from boltlab.errors import KILLED, BoltError, EmulatorError, GuestError
-from boltlab.guest import channels, console, guestimage, hang, ktap, pause
+from boltlab.guest import channels, console, guestimage, hang, ktap, pause, tries
 from boltlab.guest.guestimage import Node
 from boltlab.guest.machine import Machine
 from boltlab.kernel import build
@@ -130,8 +130,16 @@ class GuestResult:
 
 
 def run(guest: Guest, name: str) -> GuestResult:
-    """Run ``guest`` to its end; see boot()."""
-    return asyncio.run(boot(guest, name))
+    """Run ``guest`` to its end, see boot(); after a known fault of QEMU boot again, see tries.py.
+
+    A guest whose disk is kept is not booted again, because that disk may hold half of the script's
+    work.
+    """
+
+    def play() -> GuestResult:
+        return asyncio.run(boot(guest, name))
+
+    return play() if guest.keep else tries.again(name, play, warns=guest.warns)
 
 
 def run_in(
@@ -160,8 +168,9 @@ async def boot(
     does not start, or was killed in a Slurm job, and KernelChangedError when another call of the
     lab has replaced the kernel. Raises GuestError when QEMU ends without telling the reason, when
     the guest hangs, when ``watcher`` fails because QEMU's monitor does, or when judge() raises
-    GuestError for the way in which the guest ended. An error of ``watcher`` ends the guest. If the
-    script has the command ``host``, the default ``watcher`` is pause.obey().
+    GuestError for the way in which the guest ended; the GuestError is an EmulatorError if a known
+    fault of QEMU has stopped the guest. An error of ``watcher`` ends the guest. If the script has
+    the command ``host``, the default ``watcher`` is pause.obey().
     """
     folder = folder or new_run(name)
     if watcher is None and any(line.startswith("host ") for line in guest.script):
@@ -458,7 +467,7 @@ async def _watch(
         why = _complaint(folder / "qemu.log")
         raise BoltError(f"{guest.arch.qemu} did not start{why}", folder / "qemu.log") from error
     start = time.monotonic()
-    beside = asyncio.create_task(watcher(client, folder)) if watcher else None
+    beside = asyncio.create_task(_beside(guest, watcher, client, folder))
     try:
         # By now QEMU has read the image: if the image is replaced later, the guest is not affected.
         build.require_unchanged(guest.image)
@@ -474,14 +483,22 @@ async def _watch(
                     f"{HUNG} {guest.timeout:.0f} s{what}",
                     folder / "console.log",
                 )
-            if beside and beside.done():
+            if beside.done():
                 await _ended(beside, process, folder)
     finally:
-        if beside:
-            beside.cancel()
+        beside.cancel()
         with contextlib.suppress(QMPError, OSError, EOFError):
             await client.disconnect()
     return _reason(listener, process.returncode, folder)
+
+
+async def _beside(guest: Guest, watcher: Watcher | None, client: QMPClient, folder: Path) -> None:
+    """Run ``watcher``, and look for the fault of QEMU that only x86_64 with parallel vCPUs has."""
+    async with asyncio.TaskGroup() as group:
+        if watcher:
+            group.create_task(watcher(client, folder))
+        if guest.arch.name == "x86_64" and guest.machine.accel == "mttcg":
+            group.create_task(hang.watch(client, folder))
 
 
 async def _ended(
@@ -489,14 +506,20 @@ async def _ended(
 ) -> None:
     """Raise the error, if any, that ended the task ``beside``; GuestError in place of QMPError.
 
-    When QEMU ends, ``beside`` can no longer reach QEMU's monitor. So a lost connection is an
-    error only if QEMU has not ended CLOSING seconds later.
+    Of several errors the first BoltError is raised. When QEMU ends, ``beside`` can no longer reach
+    QEMU's monitor. So a lost connection is an error only if QEMU has not ended CLOSING seconds
+    later.
     """
     wrong: list[QMPError] = []
+    failed: BoltError | None = None
     try:
         beside.result()
+    except* BoltError as raised:
+        failed = next(errors.leaves(raised))
     except* QMPError as lost:
         wrong = list(errors.leaves(lost))
+    if failed:
+        raise failed
     if not wrong:
         return
     if not any(isinstance(each, ExecuteError) for each in wrong):

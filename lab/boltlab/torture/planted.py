@@ -16,7 +16,7 @@ from typing import Any
 
 from boltlab import codec, paths, ui
 from boltlab.arch import ARCHES, Arch
-from boltlab.errors import BoltError, GuestError
+from boltlab.errors import BoltError, EmulatorError, GuestError
 from boltlab.guest import guestimage, qemu, scenario
 from boltlab.guest.scenario import Scenario
 from boltlab.kernel import build
@@ -129,16 +129,18 @@ def kernel(bug: Bug | None, arch: Arch, where: Source, jobs: int) -> Kernel:
 def check(bug: Bug, arch: str, built: Kernel) -> str:
     """Return what the check of ``bug`` complains of on the kernel ``built``, or "" if nothing.
 
-    Raises BoltError if the guest cannot be run, which is no complaint.
+    Raises BoltError if the guest cannot be run, and EmulatorError if known faults of QEMU have
+    stopped the guest again and again: neither is a complaint.
     """
-    folder = qemu.new_run(f"planted-{arch}-{bug.name}")
     target = ARCHES[arch]
+    guest = bug.check.guest(target, built, target.default_setting)
     try:
-        guest = bug.check.guest(target, built, target.default_setting)
-        qemu.run_in(guest, folder)
+        done = qemu.run(guest, f"planted-{arch}-{bug.name}")
+    except EmulatorError:
+        raise
     except GuestError as error:
         return error.message
-    said = (folder / "console.log").read_text(encoding="utf-8", errors="replace")
+    said = (done.folder / "console.log").read_text(encoding="utf-8", errors="replace")
     if bug.expects and not re.search(bug.expects, said):
         return f"the console does not show '{bug.expects}'"
     return ""

@@ -8,7 +8,7 @@ import pytest
 
 from boltlab import paths, versions
 from boltlab.arch import ARCHES
-from boltlab.errors import BoltError
+from boltlab.errors import BoltError, EmulatorError
 from boltlab.guest import guestimage, qemu
 from boltlab.guest.qemu import Guest, GuestResult
 from boltlab.kernel import build
@@ -89,13 +89,14 @@ def test_a_failure_of_another_kind_does_not_count() -> None:
     assert planted.judge(bug, "x86_64", hung, "d").caught
 
 
+@pytest.mark.parametrize("kind", [BoltError, EmulatorError])
 def test_a_guest_that_cannot_run_is_no_complaint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[BoltError]
 ) -> None:
-    def run_in(guest: Guest, folder: Path) -> GuestResult:
-        raise BoltError("qemu-system-x86_64 did not start: storm")
+    def run(guest: Guest, name: str) -> GuestResult:
+        raise kind("qemu-system-x86_64 did not start: storm")
 
-    monkeypatch.setattr(qemu, "run_in", run_in)
+    monkeypatch.setattr(qemu, "run", run)
     monkeypatch.setattr("boltlab.guest.selftest.build", lambda arch, tree, names: {})
     built = Kernel("x86_64", "planted", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
     with pytest.raises(BoltError, match="did not start"):
@@ -144,11 +145,11 @@ def test_a_sound_check_runs_again_only_if_something_has_changed(
 def test_what_the_console_is_to_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = "nothing"
 
-    def run_in(guest: Guest, folder: Path) -> GuestResult:
-        (folder / "console.log").write_text(said, encoding="utf-8")
-        return GuestResult(folder, [])
+    def run(guest: Guest, name: str) -> GuestResult:
+        (tmp_path / "console.log").write_text(said, encoding="utf-8")
+        return GuestResult(tmp_path, [])
 
-    monkeypatch.setattr(qemu, "run_in", run_in)
+    monkeypatch.setattr(qemu, "run", run)
     monkeypatch.setattr("boltlab.guest.selftest.build", lambda arch, tree, names: {})
     built = Kernel("x86_64", "planted", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
     bug = planted.parse("a", {**GOOD, "expects": "settle: cpu=3"})

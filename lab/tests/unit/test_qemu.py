@@ -15,7 +15,7 @@ from qemu.qmp import ExecuteError, Message, QMPError
 from qemu.qmp.models import ErrorResponse
 
 from boltlab import arch, locks, packages, paths
-from boltlab.errors import BoltError, GuestError, KernelChangedError
+from boltlab.errors import BoltError, EmulatorError, GuestError, KernelChangedError
 from boltlab.guest import guestimage, hang, qemu
 from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest
@@ -25,7 +25,8 @@ X86 = arch.ARCHES["x86_64"]
 ARM = arch.ARCHES["arm64"]
 
 # A program that stands in for QEMU. The environment variable PLAY says what the program writes to
-# the console and the ports, which events it sends on the descriptor of QMP, and how it ends.
+# the console and the ports, which events it sends on the descriptor of QMP, and how it ends. With
+# "before" only the first run ends by "abort": that run makes the file "before".
 FAKE = """\
 #!{python}
 import json, os, socket, sys, time
@@ -59,10 +60,11 @@ if "registers" in play:
     assert request["execute"] == "human-monitor-command"
     send({{"return": play["registers"], "id": request["id"]}})
 time.sleep(play.get("sleep", 0))
+if "abort" in play and not os.path.exists(play.get("before", "")):
+    open(play.get("before", os.devnull), "w").close()
+    sys.stderr.write(play["abort"] + "\\n"); sys.stderr.flush(); os.abort()
 for event in play.get("events", []):
     send({{"timestamp": {{"seconds": 1, "microseconds": 0}}, **event}})
-if "abort" in play:
-    sys.stderr.write(play["abort"] + "\\n"); sys.stderr.flush(); os.abort()
 time.sleep(0.05)
 """
 OFF = {"event": "SHUTDOWN", "data": {"guest": True, "reason": "guest-shutdown"}}
@@ -396,6 +398,45 @@ def test_plugin_and_watcher(fake: Path, monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     with pytest.raises(BoltError, match="it cannot be watched"):
         qemu.run_in(guest, qemu.new_run("test"), watcher=fail)
+
+
+ABORT = "qemu: system/physmem.c:2678: iotlb_to_section: Assertion `section_index < 4' failed."
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_after_an_abort_of_qemu_the_guest_is_booted_again(
+    fake: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, keep: bool
+) -> None:
+    """A guest that keeps its disk is booted once only: see qemu.run()."""
+    what = {"events": [OFF], "ports": OK, "abort": ABORT, "before": str(tmp_path / "before")}
+    monkeypatch.setenv("PLAY", json.dumps(what))
+    guest = Guest(X86, Path("image"), ("kunit",), keep=keep)
+    if keep:
+        with pytest.raises(EmulatorError, match="iotlb_to_section"):
+            qemu.run(guest, "test")
+    else:
+        assert qemu.run(guest, "test").records == []
+    assert len(list((paths.cache() / "runs").iterdir())) == (1 if keep else 2)
+
+
+@pytest.mark.parametrize(
+    ("target", "accel", "watched"),
+    [(X86, "mttcg", True), (X86, "icount", False), (ARM, "mttcg", False)],
+)
+def test_which_guests_are_looked_at_for_a_fault_of_qemu(
+    fake: Path, monkeypatch: pytest.MonkeyPatch, target: arch.Arch, accel: str, watched: bool
+) -> None:
+    async def lost(client: object, folder: Path) -> None:
+        raise EmulatorError("lost the EOI", stalls=True)
+
+    monkeypatch.setattr(hang, "watch", lost)
+    monkeypatch.setenv("PLAY", json.dumps({"events": [OFF], "ports": OK, "sleep": 1.5}))
+    guest = Guest(target, Path("image"), ("kunit",), machine=Machine(accel=accel))
+    if watched:
+        with pytest.raises(EmulatorError, match="lost the EOI"):
+            qemu.run_in(guest, qemu.new_run("test"))
+    else:
+        assert qemu.run_in(guest, qemu.new_run("test")).records == []
 
 
 def test_disks(tmp_path: Path) -> None:
