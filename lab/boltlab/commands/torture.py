@@ -396,7 +396,7 @@ def play(case: Case, kernel: Kernel) -> Outcome:
             why = error.message
     host_s = time.monotonic() - start
     said, log = map(_lines, channels.logs(folder))
-    counts = matrix.count(qemu.records_of(folder / channels.FILES["bolt.results"]), said)
+    counts = matrix.count(channels.records(folder), said)
     why = why or matrix.complaint(case, counts, [*said, *log])
     passed_over = sum(any(each.search(console.message(line)) for each in skipped) for line in said)
     return Outcome(counts, matrix.last_moment(folder), host_s, why, passed_over, folder)

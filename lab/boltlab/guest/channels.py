@@ -8,8 +8,11 @@ guest as well, because without the virtio-serial device the guest would suspend 
 between two ticks, and the measured times depend on this moment.
 """
 
+import contextlib
+import json
 import mmap
 from pathlib import Path
+from typing import Any
 
 # Name of the port -> file in the run's directory.
 FILES = {
@@ -26,6 +29,17 @@ SIZE = 4 << 20  # bytes of shared memory for each of these reports
 def logs(folder: Path) -> tuple[Path, Path]:
     """Return the files in ``folder`` with the messages of a guest's kernel: console and log."""
     return folder / "console.log", folder / FILES["bolt.dmesg"]
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    """Return the records of the guest's run in ``folder``, up to a line cut off or garbled."""
+    found = []
+    with contextlib.suppress(OSError, ValueError):
+        # Bytes are read, and not text, because otherwise a character that is cut off at the end of
+        # the file would make all lines unreadable.
+        for line in (folder / FILES["bolt.results"]).read_bytes().splitlines():
+            found.append(json.loads(line))
+    return found
 
 
 def escaped(path: Path) -> str:

@@ -4,7 +4,6 @@
 import asyncio
 import contextlib
 import functools
-import json
 import logging
 import os
 import re
@@ -410,7 +409,7 @@ def judge(
             raise GuestError(f"the guest's kernel complained: {wrong[0]}", path)
     if reason != "guest-shutdown":
         raise GuestError(f"the guest did not power off by itself ({reason})", log)
-    records = records_of(folder / channels.FILES["bolt.results"])
+    records = channels.records(folder)
     end = records[-1] if records else {}
     if end.get("end") == "error":
         why = _last_words(log) or os.strerror(end["errno"])
@@ -561,17 +560,6 @@ def _shutdown_reason(data: object) -> str:
     return str(data.get("reason", "unknown")) if isinstance(data, dict) else "unknown"
 
 
-def records_of(path: Path) -> list[dict[str, Any]]:
-    """Return the records in a file of results, up to a line that is cut off or garbled."""
-    records = []
-    with contextlib.suppress(OSError, ValueError):
-        # Bytes are read, and not text, because otherwise a character that is cut off at the end of
-        # the file would make all lines unreadable.
-        for line in path.read_bytes().splitlines():
-            records.append(json.loads(line))
-    return records
-
-
 async def wishes(folder: Path, key: str, poll: float) -> AsyncIterator[str]:
     """Yield the text of each record ``key`` of the guest in ``folder``, as the records come.
 
@@ -580,7 +568,7 @@ async def wishes(folder: Path, key: str, poll: float) -> AsyncIterator[str]:
     done = 0
     while True:
         await asyncio.sleep(poll)
-        records = records_of(folder / channels.FILES["bolt.results"])
+        records = channels.records(folder)
         for row in [row for row in records if key in row][done:]:
             done += 1
             yield str(row[key])

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from boltlab import errors, ui
 from boltlab.errors import BoltError, EmulatorError, GuestError
-from boltlab.guest import channels, console
+from boltlab.guest import channels, console, ktap
 
 T = TypeVar("T")
 
@@ -25,8 +25,8 @@ def again(
     """Return the result of ``boot``; if a known fault of QEMU stops the guest, boot again.
 
     Raises the first BoltError other than EmulatorError that ``boot`` raises, alone or in a group,
-    and GuestError when the guest's kernel had complained before QEMU's fault showed, of something
-    that this fault does not cause. A line on stdout, which begins with ``what``, tells of each
+    and GuestError when the guest had failed before QEMU's fault showed, in a way that this fault
+    does not cause. A line on stdout, which begins with ``what``, tells of each
     fault after which again() raises neither; after TRIES such faults again() raises EmulatorError.
     Complaints that ``ignored`` or ``warns`` fit do not count, as in qemu.judge().
     """
@@ -53,12 +53,22 @@ def _earlier(
     ignored: Sequence[re.Pattern[str]],
     expected: Sequence[re.Pattern[str]],
 ) -> GuestError | None:
-    """Return an error if the first complaint in a log of the guest is not due to QEMU's fault.
+    """Return an error if the guest had failed in a way that is not due to QEMU's fault.
 
-    What the kernel says after a complaint that is due to the fault may be due to the fault as well.
+    A complaint of the kernel, the first in a log, a failed test of KUnit, and a failed command of
+    the script are such failures. What the kernel says after a complaint that is due to the fault
+    may be due to the fault as well.
     """
-    for path in channels.logs(error.log.parent) if error.log else ():
+    if not error.log:
+        return None
+    for path in channels.logs(error.log.parent):
         splats = console.unexpected(console.scan_file(path, ignored), expected)
         if splats and not (error.stalls and splats[0].kind in CAUSED):
             return GuestError(f"the guest's kernel complained: {splats[0]}", path)
+    records = channels.records(error.log.parent)
+    results = error.log.parent / channels.FILES["bolt.results"]
+    if said := ktap.failed(records):
+        return GuestError(said, results)
+    if records and records[-1].get("end") == "error":
+        return GuestError(f"the guest failed at '{records[-1]['command']}'", results)
     return None

@@ -16,7 +16,7 @@ from qemu.qmp.models import ErrorResponse
 
 from boltlab import arch, locks, packages, paths
 from boltlab.errors import BoltError, EmulatorError, GuestError, KernelChangedError
-from boltlab.guest import guestimage, hang, qemu
+from boltlab.guest import channels, guestimage, hang, qemu
 from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest
 from boltlab.kernel import build
@@ -580,4 +580,4 @@ def test_what_the_kernel_must_complain_about(tmp_path: Path) -> None:
 def test_a_character_that_is_cut_off_costs_one_record(tmp_path: Path) -> None:
     file = tmp_path / "results.jsonl"
     file.write_bytes('{"a":1}\n{"b":"é'.encode()[:-1])
-    assert qemu.records_of(file) == [{"a": 1}]
+    assert channels.records(tmp_path) == [{"a": 1}]

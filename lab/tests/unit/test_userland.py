@@ -307,6 +307,33 @@ def test_a_complaint_before_a_fault_of_qemu_counts(
         assert tries.again("demo", boot, *known) == "done"
 
 
+@pytest.mark.parametrize(
+    ("record", "failure"),
+    [
+        ({"kunit": "bolt", "line": "    not ok 2 test_x"}, "KUnit bolt: not ok 2 test_x"),
+        ({"kunit": "bolt", "line": "    ok 2 test_x"}, ""),
+        ({"end": "error", "command": "kunit", "errno": 2}, "the guest failed at 'kunit'"),
+        ({"end": "ok"}, ""),
+    ],
+)
+def test_a_failure_before_a_fault_of_qemu_counts(
+    tmp_path: Path, record: dict[str, Any], failure: str
+) -> None:
+    (tmp_path / "results.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    lost = [EmulatorError("lost", tmp_path / "qemu.log")]
+
+    def boot() -> str:
+        if lost:
+            raise lost.pop()
+        return "done"
+
+    if failure:
+        with pytest.raises(GuestError, match=failure):
+            tries.again("demo", boot)
+    else:
+        assert tries.again("demo", boot) == "done"
+
+
 def test_every_guest_of_the_table_has_a_check() -> None:
     assert {row.guest for row in userland.checks()} == set(userland.guests())
 
