@@ -26,13 +26,17 @@ POLL = 0.05  # seconds between two looks for requests of the guest
 LONGEST = 1.5
 
 
+class NotStoppedError(BoltError):
+    """A thread of QEMU cannot be stopped: the machine forbids that, or QEMU is about to end."""
+
+
 def _ptrace(request: int, thread: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.restype = ctypes.c_long
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     if libc.ptrace(request, thread, None, None) < 0:
         error = ctypes.get_errno()
-        raise BoltError(f"cannot stop a thread of the emulator: {os.strerror(error)}")
+        raise NotStoppedError(f"cannot stop a thread of the emulator: {os.strerror(error)}")
 
 
 class Stopped:
@@ -46,7 +50,7 @@ class Stopped:
         self.threads: set[int] = set()
 
     def stop(self, thread: int) -> None:
-        """Stop ``thread``; raise BoltError if the machine forbids that or ``thread`` has ended."""
+        """Stop ``thread``; raise NotStoppedError if the kernel refuses that."""
         if thread in self.threads:
             return
         _ptrace(_SEIZE, thread)

@@ -129,7 +129,7 @@ class GuestResult:
 
 
 def run(guest: Guest, name: str) -> GuestResult:
-    """Run ``guest`` to its end, see boot(); after a known fault of QEMU boot again, see tries.py.
+    """Run ``guest`` to its end (see boot()); boot again after a known fault of QEMU (see tries.py).
 
     A guest whose disk is kept is not booted again, because that disk may hold half of the script's
     work.
@@ -467,12 +467,17 @@ async def _watch(
         raise BoltError(f"{guest.arch.qemu} did not start{why}", folder / "qemu.log") from error
     start = time.monotonic()
     beside = asyncio.create_task(_beside(guest, watcher, client, folder))
+    end = asyncio.create_task(process.wait())
     try:
         # By now QEMU has read the image: if the image is replaced later, the guest is not affected.
         build.require_unchanged(guest.image)
         while True:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(process.wait(), POLL)
+            # An error of ``beside`` must be seen at once: QEMU may end before the next look.
+            awaited = {end} if beside.done() else {end, beside}
+            await asyncio.wait(awaited, timeout=POLL, return_when=asyncio.FIRST_COMPLETED)
+            if beside.done():
+                await _ended(beside, process, folder)
+            if end.done():
                 break
             if seen:
                 seen(_lines(folder / channels.FILES["bolt.results"]))
@@ -482,17 +487,19 @@ async def _watch(
                     f"{HUNG} {guest.timeout:.0f} s{what}",
                     folder / "console.log",
                 )
-            if beside.done():
-                await _ended(beside, process, folder)
     finally:
         beside.cancel()
+        end.cancel()
         with contextlib.suppress(QMPError, OSError, EOFError):
             await client.disconnect()
     return _reason(listener, process.returncode, folder)
 
 
 async def _beside(guest: Guest, watcher: Watcher | None, client: QMPClient, folder: Path) -> None:
-    """Run ``watcher``, and look for the fault of QEMU that only x86_64 with parallel vCPUs has."""
+    """Run ``watcher``, if there is one, and hang.watch() if QEMU can lose interrupts of ``guest``.
+
+    QEMU can lose interrupts only of guests of x86_64 whose vCPUs run in parallel.
+    """
     async with asyncio.TaskGroup() as group:
         if watcher:
             group.create_task(watcher(client, folder))
@@ -505,27 +512,33 @@ async def _ended(
 ) -> None:
     """Raise the error, if any, that ended the task ``beside``; GuestError in place of QMPError.
 
-    Of several errors the first BoltError is raised. When QEMU ends, ``beside`` can no longer reach
-    QEMU's monitor. So a lost connection is an error only if QEMU has not ended CLOSING seconds
-    later.
+    When QEMU ends, ``beside`` can no longer reach QEMU's monitor or stop threads of QEMU. So an
+    error that the end of QEMU can cause is an error only if QEMU has not ended CLOSING seconds
+    later. Of several errors, an EmulatorError is raised only if no other BoltError is there.
     """
-    wrong: list[QMPError] = []
-    failed: BoltError | None = None
+    wrong: list[BoltError | QMPError | OSError] = []
     try:
         beside.result()
-    except* BoltError as raised:
-        failed = next(errors.leaves(raised))
-    except* QMPError as lost:
-        wrong = list(errors.leaves(lost))
-    if failed:
-        raise failed
+    except* (BoltError, QMPError, OSError) as raised:
+        wrong = list(errors.leaves(raised))
     if not wrong:
         return
-    if not any(isinstance(each, ExecuteError) for each in wrong):
+    if all(map(_by_the_end, wrong)):
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(process.wait(), CLOSING)
             return
+    for kind in (BoltError, OSError):
+        own = [each for each in wrong if isinstance(each, kind)]
+        if own:
+            raise min(own, key=lambda each: isinstance(each, EmulatorError))
     raise GuestError(f"QEMU's monitor failed: {errors.texts(wrong)}", folder / "qemu.log")
+
+
+def _by_the_end(error: BoltError | QMPError | OSError) -> bool:
+    """Tell whether the end of QEMU can cause ``error`` beside the guest."""
+    if isinstance(error, QMPError):
+        return not isinstance(error, ExecuteError)
+    return isinstance(error, pause.NotStoppedError)
 
 
 def _complaint(log: Path) -> str:

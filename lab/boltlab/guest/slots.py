@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from qemu.qmp import QMPClient, QMPError
+from qemu.qmp import ExecuteError, QMPClient
 
 from boltlab.errors import BoltError
 from boltlab.guest import qemu
@@ -30,12 +30,12 @@ async def obey(
     CPU is out, with the seconds of the host since the order to the emulator to take the CPU out.
     ``poll``: see qemu.wishes(). Raises BoltError for any record "slot" with another verb, if the
     emulator refuses an order, and, if ``out`` is given, when a CPU that the host takes out stays
-    for longer than PATIENCE.
+    for longer than PATIENCE; raises QMPError if the connection to the emulator is lost.
     """
     async for wish in qemu.wishes(folder, "slot", poll):
         try:
             await _obey(client, wish, out)
-        except QMPError as error:
+        except ExecuteError as error:
             raise BoltError(f"the emulator does not obey '{wish}': {error}") from error
 
 

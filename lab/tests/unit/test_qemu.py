@@ -16,8 +16,9 @@ from qemu.qmp.models import ErrorResponse
 
 from boltlab import arch, locks, packages, paths
 from boltlab.errors import BoltError, EmulatorError, GuestError, KernelChangedError
-from boltlab.guest import channels, guestimage, hang, qemu
+from boltlab.guest import channels, guestimage, hang, qemu, slots
 from boltlab.guest.machine import Machine
+from boltlab.guest.pause import NotStoppedError
 from boltlab.guest.qemu import Guest
 from boltlab.kernel import build
 
@@ -26,7 +27,7 @@ ARM = arch.ARCHES["arm64"]
 
 # A program that stands in for QEMU. The environment variable PLAY says what the program writes to
 # the console and the ports, which events it sends on the descriptor of QMP, and how it ends. With
-# "before" only the first run ends by "abort": that run makes the file "before".
+# "before", a path, only the first run ends by "abort": that run makes the file of that path.
 FAKE = """\
 #!{python}
 import json, os, socket, sys, time
@@ -119,7 +120,10 @@ OK = {"bolt.results": lines({"end": "ok"})}
 REFUSED = {"error": {"class": "GenericError", "desc": "no such CPU"}}
 
 
-def beside(error: QMPError) -> qemu.Watcher:
+FAILED = "QEMU's monitor failed"
+
+
+def beside(error: Exception) -> qemu.Watcher:
     """Return a watcher that raises ``error`` inside exception groups, as nested TaskGroups do."""
 
     async def fail(client: object, folder: Path) -> None:
@@ -132,22 +136,25 @@ def beside(error: QMPError) -> qemu.Watcher:
     ("error", "sleep", "said"),
     [
         (QMPError("disconnected"), 2, ""),
-        (QMPError("disconnected"), 60, "disconnected"),
-        (QMPError(""), 60, "QMPError"),
-        (ExecuteError(ErrorResponse(REFUSED), Message(), Message()), 2, "no such CPU"),
+        (QMPError("disconnected"), 60, f"{FAILED}: disconnected"),
+        (QMPError(""), 60, f"{FAILED}: QMPError"),
+        (ExecuteError(ErrorResponse(REFUSED), Message(), Message()), 2, f"{FAILED}: no such CPU"),
+        (NotStoppedError("no such thread"), 2, ""),
+        (NotStoppedError("no such thread"), 60, "no such thread"),
+        (OSError("no space left"), 2, "no space left"),
     ],
 )
-def test_a_monitor_that_fails(
-    fake: Path, monkeypatch: pytest.MonkeyPatch, error: QMPError, sleep: float, said: str
+def test_what_fails_beside_a_guest(
+    fake: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, sleep: float, said: str
 ) -> None:
-    """Losing the monitor is no failure if QEMU ends soon afterwards."""
+    """What the end of QEMU can cause is no failure if QEMU ends soon afterwards."""
     monkeypatch.setenv("PLAY", json.dumps({"events": [OFF], "ports": OK, "sleep": sleep}))
     monkeypatch.setattr(qemu, "CLOSING", 2 if sleep == 60 else 30)
     guest = Guest(X86, Path("image"), ("kunit",), timeout=90)
     if not said:
         assert qemu.run_in(guest, qemu.new_run("test"), watcher=beside(error)).records == []
         return
-    with pytest.raises(GuestError, match=f"QEMU's monitor failed: {said}"):
+    with pytest.raises(GuestError if FAILED in said else type(error), match=said):
         qemu.run_in(guest, qemu.new_run("test"), watcher=beside(error))
 
 
@@ -398,6 +405,30 @@ def test_plugin_and_watcher(fake: Path, monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     with pytest.raises(BoltError, match="it cannot be watched"):
         qemu.run_in(guest, qemu.new_run("test"), watcher=fail)
+
+
+def test_an_error_beside_a_guest_is_seen_soon_before_the_end(
+    fake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error comes before the lab's first look at the guest, and so does the end of QEMU."""
+    monkeypatch.setenv("PLAY", json.dumps({"events": [OFF], "ports": OK, "sleep": 2}))
+    monkeypatch.setattr(qemu, "POLL", 60)
+    guest = Guest(X86, Path("image"), ())
+    several = ExceptionGroup("", [EmulatorError("lost"), BoltError("it cannot be watched")])
+    with pytest.raises(BoltError, match="it cannot be watched"):
+        qemu.run_in(guest, qemu.new_run("test"), watcher=beside(several))
+
+
+def test_a_panic_while_the_lab_adds_a_cpu_is_not_hidden(
+    fake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """QEMU ends before it answers, so that slots.obey() loses the connection to QEMU."""
+    ports = {"bolt.results": lines({"slot": "eject 1"})}
+    panic = {"event": "GUEST_PANICKED", "data": {"action": "poweroff"}}
+    what = {"events": [panic, OFF], "ports": ports, "console": "[    1.000000] BUG: x", "sleep": 1}
+    monkeypatch.setenv("PLAY", json.dumps(what))
+    with pytest.raises(GuestError, match="complained: BUG in line 1"):
+        qemu.run_in(Guest(X86, Path("image"), ()), qemu.new_run("test"), watcher=slots.obey)
 
 
 ABORT = "qemu: system/physmem.c:2678: iotlb_to_section: Assertion `section_index < 4' failed."

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from qemu.qmp import QMPClient, QMPError
+from qemu.qmp import ExecuteError, Message, QMPClient
+from qemu.qmp.models import ErrorResponse
 
 from boltlab.debian import agent, userland
 from boltlab.debian.userland import Check
@@ -201,7 +202,8 @@ class Refusing(Emulator):
 
     async def execute(self, name: str, arguments: Any = None) -> Any:
         if name == "device_add":
-            raise QMPError("no such type")
+            answer = {"error": {"class": "GenericError", "desc": "no such type"}}
+            raise ExecuteError(ErrorResponse(answer), Message(), Message())
         return await super().execute(name, arguments)
 
 
