@@ -2,10 +2,11 @@
 """``bolt release-check``: runs what a release needs, quick steps first, and writes the results."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from boltlab import cli, errors, tables, ui, versions
+from boltlab import cli, errors, git, tables, ui, versions
+from boltlab.engine import options
 from boltlab.errors import USAGE, BoltError
 from boltlab.release import page, steps
 from boltlab.release.steps import Step
@@ -46,11 +47,13 @@ def run(args: argparse.Namespace) -> int:
     only with ``--again``, or if data/release.toml says that the step always runs.
     Returns 1 if a step has failed.
     """
+    if args.list:
+        options.refuse(args, "--list", "again", "page")
     table = steps.load()
     chosen = select(table, args.only)
-    place = steps.folder(args.version)
+    place, commit = steps.folder(args.version), git.measured()
     if args.list:
-        _list(table, place)
+        _list(chosen, place)
         return 0
     file = args.page or place / "release.md"
     failed = False
@@ -67,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
             if failed:
                 break
     finally:
-        page.write(file, table, steps.state(place), place, args.version)
+        page.write(file, table, steps.state(place), place, args.version, commit)
         ui.say(f"page: {file}")
     return errors.FAILURE if failed else 0
 
@@ -84,12 +87,12 @@ def select(table: Mapping[str, Step], wanted: str | None) -> list[Step]:
     return [step for name, step in table.items() if name in names]
 
 
-def _list(table: Mapping[str, Step], place: Path) -> None:
+def _list(chosen: Sequence[Step], place: Path) -> None:
     done, cells = steps.state(place), []
-    for name, step in table.items():
-        ended = done.get(name)
+    for step in chosen:
+        ended = done.get(step.name)
         verdict, took = steps.without_result(step, place), ""
         if ended:
             verdict, took = "failed" if ended.status else "passed", ui.clock(ended.seconds)
-        cells.append([name, verdict, took, f"{step.hours:g}", step.what])
+        cells.append([step.name, verdict, took, f"{step.hours:g}", step.what])
     tables.show(COLUMNS, cells)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from boltlab import codec, coverage, git, kept, tables, ui
+from boltlab import codec, coverage, kept, tables, ui
 from boltlab.arch import ARCHES
 from boltlab.bench import results
 from boltlab.bench.results import Results
@@ -29,16 +29,21 @@ OPEN = re.compile(r"\bopen\b(?=[:;,.]|$| for| on)")
 
 
 def write(
-    file: Path, steps: Mapping[str, Step], done: Mapping[str, Done], place: Path, version: Version
+    file: Path,
+    steps: Mapping[str, Step],
+    done: Mapping[str, Done],
+    place: Path,
+    version: Version,
+    commit: str,
 ) -> None:
-    """Write the page of a release on ``version``.
+    """Write the page of a release of ``commit`` on ``version``.
 
     ``place`` is the folder with the figures of this release check. Raises BoltError when ``file``
     cannot be written, or when a file that the page is made from is damaged.
     """
     parts = [
         ["<!-- SPDX-License-Identifier: GPL-2.0-only -->", "# Release check", ""],
-        versions_of(version),
+        versions_of(version, commit),
         ["", "## Steps", "", *steps_of(steps, done, place)],
         ["", "## Figures against the last release", "", *figures(place, version)],
         ["", "## Boots against the last release", "", *boots(place, version)],
@@ -50,8 +55,8 @@ def write(
     codec.save(text, file)
 
 
-def versions_of(version: Version) -> list[str]:
-    """Return lines with the versions of Bolt, Linux and QEMU that the check is about."""
+def versions_of(version: Version, commit: str) -> list[str]:
+    """Return lines with Bolt's ``commit`` and the versions of Linux and QEMU of the check."""
     emulators = []
     for arch in ARCHES.values():
         try:
@@ -59,7 +64,7 @@ def versions_of(version: Version) -> list[str]:
         except BoltError:
             emulators.append(f"{arch.name} none")
     return [
-        f"* Bolt: commit {git.measured()}",
+        f"* Bolt: commit {commit}",
         f"* Linux: {version.series} ({', '.join(version.tested)})",
         f"* Architectures: {', '.join(version.architectures)}",
         f"* QEMU: {', '.join(emulators)}",

@@ -126,8 +126,8 @@ def run(step: Step, place: Path, version: Version, afresh: bool = False) -> Done
 
     Records in ``place``, and returns, how the step ended. A step whose condition ``until`` holds
     already passes without a call of its command, unless the step failed the last time or ``afresh``
-    is set. Raises KeyboardInterrupt, and records only that the step has begun(), if a command of
-    the step was interrupted.
+    is set. Records only that the step has begun(), and raises KeyboardInterrupt, if a command of
+    the step was interrupted; or raises BoltError, if the sources changed while the step ran.
     """
     start = time.monotonic()
     end = ENDS.get(step.until)
@@ -147,6 +147,8 @@ def run(step: Step, place: Path, version: Version, afresh: bool = False) -> Done
             ui.say(f"{step.name}: {len(left)} of {len(before)} goals are not reached yet")
     if status == INTERRUPTED:
         raise KeyboardInterrupt
+    if folder(version) != place:
+        raise BoltError(f"{step.name} counts for nothing: the sources changed while the step ran")
     done = Done(status, round(time.monotonic() - start, 1), time.strftime("%Y-%m-%d"))
     known = {name: asdict(each) for name, each in {**state(place), step.name: done}.items()}
     codec.save(json.dumps(known, indent=1) + "\n", place / STATE)

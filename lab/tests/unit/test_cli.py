@@ -134,6 +134,8 @@ def test_a_file_that_cannot_be_written_is_refused_at_once(
         (["boot-bench", "--arch", "all", "--setting", "strict"], "arm64 has no setting 'strict'"),
         (["bystanders", "--figure", "x.pdf"], "'x.pdf' ends in none of .svg, .png"),
         (["demo", "--output", "."], "cannot write in ."),
+        (["release-check", "--list", "--page", "x"], "--page is not for --list"),
+        (["release-check", "--list", "--again"], "--again is not for --list"),
     ],
 )
 def test_what_has_no_effect_is_refused_at_once(

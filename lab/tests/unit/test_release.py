@@ -12,6 +12,7 @@ from boltlab import cli, coverage, kept, packages, paths, versions
 from boltlab.bench import results
 from boltlab.boot import bootfile
 from boltlab.errors import INTERRUPTED, BoltError
+from boltlab.git import measured
 from boltlab.kernel import tree
 from boltlab.release import page, steps
 from boltlab.torture import matrix, planted, tally
@@ -219,6 +220,24 @@ def test_a_check_that_is_killed_leaves_a_step_that_has_begun(
     assert not steps.begun(bench, place)
 
 
+@pytest.mark.parametrize("committed", [True, False])
+def test_sources_that_change_meanwhile(
+    clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], committed: bool
+) -> None:
+    """The step that ran meanwhile is not recorded, and the page names the commit at the start."""
+    page_file = tmp_path / "page.md"
+    words = ["release-check", "--only", "bench,test", "--page", str(page_file)]
+    begin = measured()
+    place = steps.folder(versions.default())
+    more = "git -c user.name=x -c user.email=x@y.invalid commit -qam x" if committed else "true"
+    (clone / "bolt").write_text(f"#!/bin/sh\ncd {clone}\necho 2 >>lab/file\n{more}\n")
+    assert cli.main(words) == (1 if committed else 2)
+    said = "counts for nothing: the sources changed" if committed else "is not what was committed"
+    assert said in capsys.readouterr().err.replace("\n", " ")
+    assert f"* Bolt: commit {begin}\n" in page_file.read_text()
+    assert steps.state(place) == {}
+
+
 def test_an_interruption_adds_no_call_of_torture(
     clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,6 +279,8 @@ def test_list_runs_nothing(clone: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert cli.main(["release-check", "--list"]) == 0
     assert asked(tmp_path) == []
     assert capsys.readouterr().out.count("not run") == len(steps.load())
+    assert cli.main(["release-check", "--list", "--only", "bench,test"]) == 0
+    assert capsys.readouterr().out.count("not run") == 2
 
 
 def test_goals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
