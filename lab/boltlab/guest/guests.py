@@ -88,6 +88,8 @@ async def _run_all(
     given = int(os.environ.get("SLURM_CPUS_PER_TASK", 0))
     slots = asyncio.Semaphore(at_once or given or arch.cores())
     done = {job.name: 0 for job in work}
+    for job in work:
+        qemu.require_room(job.guest)
     with ui.progress(title, sum(job.units for job in work)) as task:
 
         def seen(job: AnyJob, units: int) -> None:

@@ -21,11 +21,11 @@ from qemu.qmp import EventListener, ExecuteError, QMPClient, QMPError
 
 from boltlab import errors, locks, packages, paths
 from boltlab.arch import Arch
-from boltlab.errors import KILLED, BoltError, EmulatorError, GuestError
+from boltlab.errors import KILLED, USAGE, BoltError, EmulatorError, GuestError
 from boltlab.guest import channels, console, guestimage, hang, ktap, pause, tries
 from boltlab.guest.guestimage import Node
 from boltlab.guest.machine import Machine
-from boltlab.kernel import build
+from boltlab.kernel import build, config
 
 # "icount" is virtual time: one thread of QEMU runs all CPUs in turn, an instruction takes 2^1 ns
 # unless the guest has a seed or its machine has another shift, and idle time costs no host time.
@@ -164,13 +164,15 @@ async def boot(
 
     ``folder`` is used in place of a new directory. ``seen`` is called now and then with the number
     of records so far; ``watcher`` runs while the guest runs. Raises BoltError with a log when QEMU
-    does not start, or was killed in a Slurm job, and KernelChangedError when another call of the
-    lab has replaced the kernel. Raises GuestError when QEMU ends without telling the reason, when
-    the guest hangs, when ``watcher`` fails because QEMU's monitor does, or when judge() raises
-    GuestError for the way in which the guest ended; the GuestError is an EmulatorError if a known
-    fault of QEMU has stopped the guest. An error of ``watcher`` ends the guest. If the script has
-    the command ``host``, the default ``watcher`` is pause.obey().
+    does not start, was killed in a Slurm job, or is asked for too much by require_room(), and
+    KernelChangedError when another call of the lab has replaced the kernel. Raises GuestError when
+    QEMU ends without telling the reason, when the guest hangs, when ``watcher`` fails because
+    QEMU's monitor does, or when judge() raises GuestError for the way in which the guest ended; the
+    GuestError is an EmulatorError if a known fault of QEMU has stopped the guest. An error of
+    ``watcher`` ends the guest. If the script has the command ``host``, the default ``watcher`` is
+    pause.obey().
     """
+    require_room(guest)
     folder = folder or new_run(name)
     if watcher is None and any(line.startswith("host ") for line in guest.script):
         watcher = pause.obey
@@ -223,6 +225,25 @@ def command(guest: Guest, initrd: Path) -> list[str]:
     args += [] if guest.root and not guest.initrd else ["-initrd", str(initrd)]
     panic = next((device for device in PVPANIC if device in devices(arch.qemu)), None)
     return [*args, "-device", panic] if panic else args
+
+
+def require_room(guest: Guest) -> None:
+    """Raise BoltError if the machine of ``guest`` has more CPUs or nodes than its kernel can use.
+
+    Such a kernel boots without the further CPUs, or takes all nodes for one. The limits are in the
+    .config that the lab keeps beside each of its kernels; other kernels are not checked.
+    """
+    file = guest.image.parent / "config"
+    if not file.is_file():
+        return
+    options = config.parse(file.read_text(encoding="utf-8"))
+    for what, number, most in (
+        ("CPUs", guest.machine.cpus, int(options.get("CONFIG_NR_CPUS", "1"))),
+        ("nodes", guest.machine.nodes, 1 << int(options.get("CONFIG_NODES_SHIFT", "0"))),
+    ):
+        if number > most:
+            wrong = f"the kernel can use {most} of the machine's {number} {what}"
+            raise BoltError(wrong, file, USAGE)
 
 
 def accelerator(guest: Guest) -> list[str]:

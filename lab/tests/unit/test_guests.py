@@ -12,6 +12,7 @@ from boltlab import ui
 from boltlab.arch import ARCHES
 from boltlab.errors import BoltError, GuestError
 from boltlab.guest import guests, qemu
+from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest, GuestResult
 
 GUEST = Guest(ARCHES["x86_64"], Path("image"), ())
@@ -127,3 +128,19 @@ def test_a_wrong_set_up_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BoltError, match="not installed"):
         guests.run_each([Job(1), Job(2)], "testing", lambda job, ran: None)
     assert ended == []
+
+
+def test_no_guest_runs_if_one_is_too_large_for_its_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def boot(guest: Guest, name: str, seen: Seen) -> GuestResult:
+        raise AssertionError
+
+    monkeypatch.setattr(qemu, "boot", boot)
+    (tmp_path / "config").write_text("CONFIG_NR_CPUS=2\n", encoding="utf-8")
+    large = Guest(ARCHES["x86_64"], tmp_path / "image", (), machine=Machine(cpus=4))
+    work = [Job(1), Job(2, guest=large)]
+    with pytest.raises(BoltError, match="can use 2 of the machine's 4 CPUs"):
+        guests.run_all(work, "testing")
+    with pytest.raises(BoltError, match="can use 2 of the machine's 4 CPUs"):
+        guests.run_each(work, "testing", lambda job, ran: None)

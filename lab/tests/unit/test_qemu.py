@@ -470,6 +470,23 @@ def test_which_guests_are_looked_at_for_a_fault_of_qemu(
         assert qemu.run_in(guest, qemu.new_run("test")).records == []
 
 
+def test_a_machine_that_is_too_large_for_its_kernel(tmp_path: Path) -> None:
+    """The kernel would boot without the further CPUs, and figures would name too many CPUs."""
+    image = tmp_path / "image"
+    qemu.require_room(Guest(X86, image, (), machine=Machine(cpus=4096)))  # without a .config
+    (tmp_path / "config").write_text("CONFIG_NR_CPUS=64\nCONFIG_NODES_SHIFT=4\n")
+    qemu.require_room(Guest(X86, image, (), machine=Machine(cpus=64, nodes=16)))
+    for machine, said in (
+        (Machine(cpus=65), "can use 64 of the machine's 65 CPUs"),
+        (Machine(cpus=64, nodes=32), "can use 16 of the machine's 32 nodes"),
+    ):
+        with pytest.raises(BoltError, match=said):
+            qemu.require_room(Guest(X86, image, (), machine=machine))
+        with pytest.raises(BoltError, match=said):
+            qemu.run(Guest(X86, image, (), machine=machine), "test")
+    assert not (paths.cache() / "runs").exists()
+
+
 def test_disks(tmp_path: Path) -> None:
     assert qemu.disks(Guest(X86, Path("image"), ()), tmp_path) == []
     folder = tmp_path / "a,b"
