@@ -36,6 +36,11 @@ VARIANTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 TICKLESS = "torture"
 
 
+def flavour(variant: str, tickless: bool) -> str:
+    """Return the flavour of the kernel of ``variant`` in a guest with or without a tickless CPU."""
+    return TICKLESS if tickless else VARIANTS[variant][0]
+
+
 @dataclass(frozen=True)
 class Row:
     """The costs for bystanders of requests of one direction for ``batch`` of ``cpus`` CPUs.

@@ -50,11 +50,12 @@ def run(args: argparse.Namespace) -> int:
     targets = arch.select(args.arch)
     packages.ensure("build", "guest", "qemu", arches=targets)
     commit, where = git.measured(), source.resolve(args.source)
+    wanted = alternatives.kernels()
+    kernels = [build.ensure_kernels(target, wanted, where, args.jobs) for target in targets]
     rows: list[Row] = []
-    for target in targets:
+    for target, built in zip(targets, kernels, strict=True):
         records: list[dict[str, Any]] = []
-        for flavour in alternatives.kernels():
-            kernel = build.ensure_kernel(target, flavour, where, args.jobs)
+        for flavour, kernel in built.items():
             guest = alternatives.guest(target, kernel, flavour, args.rounds, args.seconds)
             with ui.status(f"ways of the {flavour} kernel, {target.name}"):
                 records += qemu.run(guest, f"{target.name}-alternatives").records

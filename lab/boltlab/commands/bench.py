@@ -166,10 +166,7 @@ def prepare(
     backports.offer(arches)
     tree = source.resolve(where)
     return {
-        target.name: {
-            flavour: build.ensure_kernel(target, flavour, tree, jobs)
-            for flavour in flavours(target, plan)
-        }
+        target.name: build.ensure_kernels(target, flavours(target, plan), tree, jobs)
         for target in arches
     }
 

@@ -209,10 +209,7 @@ def _prepared(
     backports.offer([target])
     tree = source.resolve(args.source)
     flavours = ["bolt"] if args.soak is not None else [row["kernel"] for row in wanted.values()]
-    kernels = {
-        flavour: build.ensure_kernel(target, flavour, tree, args.jobs)
-        for flavour in dict.fromkeys(flavours)
-    }
+    kernels = build.ensure_kernels(target, flavours, tree, args.jobs)
     return Bench(target, setting, wanted, machines, kernels)
 
 

@@ -76,15 +76,18 @@ def run(args: argparse.Namespace) -> int:
                 code=USAGE,
             )
     plan += [(4, 1, True), (4, 2, True)] if args.tickless else []
+    if not plan:
+        raise BoltError("nothing to measure: --cpus is empty, without --tickless", code=USAGE)
     (target,) = arch.select(args.arch)
     packages.ensure("build", "guest", "qemu", arches=[target])
     commit, where = git.measured(), source.resolve(args.source)
     plugin = plugins.build(losses.KIND, target)
+    wanted = [losses.flavour(name, tickless) for *_, tickless in plan for name in losses.VARIANTS]
+    kernels = build.ensure_kernels(target, wanted, where, args.jobs)
     rows: list[Row] = []
     for cpus, batch, tickless in plan:
-        for variant, (flavour, _) in losses.VARIANTS.items():
-            flavour = losses.TICKLESS if tickless else flavour
-            kernel = build.ensure_kernel(target, flavour, where, args.jobs)
+        for variant in losses.VARIANTS:
+            kernel = kernels[losses.flavour(variant, tickless)]
             place = (cpus, batch, tickless)
             guest = losses.guest(target, kernel, plugin, variant, place, args.rounds)
             with ui.status(f"{batch} of {cpus} CPUs, {variant}, {target.name}"):

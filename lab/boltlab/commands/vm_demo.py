@@ -3,7 +3,7 @@
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -109,11 +109,11 @@ def _debian(args: argparse.Namespace) -> Measured:
             code=UNAVAILABLE,
         )
     userland.require()
-    get = _kernels(args, target)
+    kernels = _kernels(args, target, [row["kernel"] for row in rows.values()])
     root = userland.image()
     outcomes = []
     for name, row in rows.items():
-        kernel = get(row["kernel"])
+        kernel = kernels[row["kernel"]]
         with ui.status(f"{args.cycles} cycles, {row['label']}"):
             outcomes.append(measure(kernel, root, name, args.cycles, args.accel, args.dwell))
     return Measured(
@@ -126,19 +126,19 @@ def _bare(args: argparse.Namespace) -> Measured:
     if wrong := [name for name in names if name not in bare.VARIANTS]:
         raise BoltError(f"without Debian there is no variant '{wrong[0]}'", code=USAGE)
     (target,) = arch.select(args.arch)
-    get = _kernels(args, target)
+    wanted = {name: variants()[name]["kernel"] for name in names}
+    kernels = _kernels(args, target, wanted.values())
     jobs = [
-        bare.job(get(variants()[name]["kernel"]), target, name, args.cycles, args.dwell)
-        for name in names
+        bare.job(kernels[flavour], target, name, args.cycles, args.dwell)
+        for name, flavour in wanted.items()
     ]
     return measure_bare(target, jobs, args.cycles)
 
 
-def _kernels(args: argparse.Namespace, target: Arch) -> Callable[[str], Kernel]:
-    """Return a function that gives the kernel of a flavour, built if need be."""
+def _kernels(args: argparse.Namespace, target: Arch, wanted: Iterable[str]) -> Mapping[str, Kernel]:
+    """Return the kernels of the ``wanted`` flavours, built if need be."""
     packages.ensure("build", "guest", "qemu", arches=[target])
-    where = source.resolve(args.source)
-    return lambda flavour: build.ensure_kernel(target, flavour, where, args.jobs)
+    return build.ensure_kernels(target, wanted, source.resolve(args.source), args.jobs)
 
 
 def measure(

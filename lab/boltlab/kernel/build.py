@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -92,6 +92,20 @@ def ensure_kernel(arch: Arch, flavour: str, source: Source, jobs: int = 1) -> Ke
         with prepared(arch, flavour, source, jobs) as ready:
             _compile(arch, kind, ready, stamp, jobs)
             return _collect(arch, kind, source, ready, stamp, folder)
+
+
+def ensure_kernels(
+    arch: Arch, wanted: Iterable[str], source: Source, jobs: int = 1
+) -> dict[str, Kernel]:
+    """Return the kernels of the ``wanted`` flavours for ``arch``, by flavour; build missing ones.
+
+    A command that boots several guests gets all kernels ahead of the first guest. If it got a
+    kernel between two guests, an edit of Bolt's sources would change the kernel of later guests.
+    Raises BoltError as ensure_kernel() does.
+    """
+    return {
+        flavour: ensure_kernel(arch, flavour, source, jobs) for flavour in dict.fromkeys(wanted)
+    }
 
 
 def changed_kernel(

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from boltlab import arch, cli
+from boltlab import arch, cli, packages
 from boltlab.bystanders import losses
 from boltlab.bystanders.losses import Row
 from boltlab.errors import BoltError
-from boltlab.guest import guestimage, qemu
+from boltlab.guest import guestimage, plugins, qemu
+from boltlab.guest.qemu import GuestResult
+from boltlab.kernel import build, source
 from boltlab.kernel.build import Kernel
 from boltlab.report import figures
 
@@ -143,3 +145,35 @@ def test_the_table_and_the_picture_have_all_variants() -> None:
 def test_somebody_must_be_left(cpus: str, batch: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["bystanders", "--cpus", cpus, "--batch", batch]) == 2
     assert "one besides CPU 0 stays" in capsys.readouterr().err
+
+
+def test_there_must_be_something_to_measure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bystanders", "--cpus", ""]) == 2
+    assert "nothing to measure" in capsys.readouterr().err
+
+
+def test_all_kernels_are_built_ahead_of_the_first_guest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If a kernel was got between two guests, an edit would change the kernel of later guests."""
+    done: list[str] = []
+    kernel = Kernel("x86_64", "bolt", "6.12.1-0", "6.12.1", "c0ffee", "stamp", tmp_path)
+
+    def ensure_kernel(arch: object, flavour: str, *_: object) -> Kernel:
+        done.append(flavour)
+        return kernel
+
+    def run(guest: object, name: str) -> GuestResult:
+        done.append("guest")
+        (tmp_path / qemu.PLUGIN).touch()
+        return GuestResult(tmp_path, [])
+
+    monkeypatch.setattr(source, "resolve", lambda where: None)
+    monkeypatch.setattr(packages, "ensure", lambda *names, arches: None)
+    monkeypatch.setattr(plugins, "build", lambda kind, target: tmp_path / "p.so")
+    monkeypatch.setattr(build, "ensure_kernel", ensure_kernel)
+    monkeypatch.setattr(qemu, "run", run)
+    assert cli.main(["bystanders", "--arch", "x86_64", "--cpus", "4", "--tickless"]) == 0
+    flavours = ["pristine", "bolt", losses.TICKLESS]
+    assert done == flavours + ["guest"] * (len(done) - len(flavours))
+    assert len(done) > len(flavours) + len(losses.VARIANTS)
