@@ -35,7 +35,7 @@ from boltlab.engine import merge, options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Ended, Row
 from boltlab.errors import USAGE, BoltError, GuestError
-from boltlab.guest import backports, console, qemu
+from boltlab.guest import backports, console, guestimage, qemu
 from boltlab.guest.qemu import GuestResult
 from boltlab.kernel import build, source
 from boltlab.kernel.build import Kernel
@@ -159,11 +159,15 @@ def prepare(
 ) -> dict[str, dict[str, Kernel]]:
     """Return the kernels that ``plan`` needs, by architecture and flavour; build missing ones.
 
+    The programs of all guests are compiled as well: see guestimage.programs().
+
     Raises BoltError when a package cannot be installed, there is no source, or a build fails.
     """
     arches = list({target.name: target for target in targets}.values())
     packages.ensure("guest", "qemu", arches=arches)
     backports.offer(arches)
+    for target in arches:
+        guestimage.programs(target)
     tree = source.resolve(where)
     return {
         target.name: build.ensure_kernels(target, flavours(target, plan), tree, jobs)

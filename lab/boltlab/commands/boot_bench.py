@@ -25,7 +25,7 @@ from boltlab.engine import merge, options, slurm
 from boltlab.engine import rows as elements
 from boltlab.engine.rows import Row
 from boltlab.errors import USAGE, BoltError, GuestError
-from boltlab.guest import backports, channels, guests, plugins, qemu
+from boltlab.guest import backports, channels, guestimage, guests, plugins, qemu
 from boltlab.guest.machine import Machine
 from boltlab.guest.qemu import Guest, GuestResult
 from boltlab.kernel import build, source, symbols
@@ -204,9 +204,10 @@ def _prepared(
     wanted: Mapping[str, Mapping[str, Any]],
     machines: Sequence[tuple[int, int]],
 ) -> Bench:
-    """Install missing packages and build missing kernels for the boots on ``target``."""
+    """Install missing packages; build missing kernels and programs for the boots on ``target``."""
     packages.ensure("guest", "qemu", arches=[target])
     backports.offer([target])
+    guestimage.programs(target)
     tree = source.resolve(args.source)
     flavours = ["bolt"] if args.soak is not None else [row["kernel"] for row in wanted.values()]
     kernels = build.ensure_kernels(target, flavours, tree, args.jobs)

@@ -69,6 +69,8 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
 
 DIRECTORIES = ("bin", "dev", "lib", "proc", "run", "sys", "tmp")
 
+_programs: dict[str, bytes] = {}  # what programs() has returned, by architecture
+
 
 @dataclass(frozen=True)
 class Node:
@@ -140,6 +142,17 @@ def base(arch: Arch, sources: Path = SOURCES) -> Path:
     return archive
 
 
+def programs(arch: Arch) -> bytes:
+    """Return the archive of base(), as that archive was when this call of the lab first asked.
+
+    Thus all guests of a call have the same programs, even if a source changes meanwhile: figures of
+    several guests are in one table.
+    """
+    if arch.name not in _programs:
+        _programs[arch.name] = base(arch).read_bytes()
+    return _programs[arch.name]
+
+
 def program(arch: Arch, name: str) -> bytes:
     """Return the program ``name`` of PROGRAMS, for a guest that boots a system such as Debian.
 
@@ -161,7 +174,7 @@ def data(arch: Arch, script: Iterable[str], extra: Mapping[str, Node] | None = N
     """Return the initramfs of one run: the lab's programs, ``script``, and ``extra`` nodes."""
     text = "".join(f"{line}\n" for line in script)
     nodes = {"script": file(text.encode()), **(extra or {})}
-    return base(arch).read_bytes() + cpio(nodes)
+    return programs(arch) + cpio(nodes)
 
 
 def second(arch: Arch, image: Path, script: Iterable[str]) -> dict[str, Node]:

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
+import functools
 import re
 import shutil
 import signal
@@ -85,6 +86,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(guestimage, "LIBRARY", library)
     monkeypatch.setattr(guestimage, "PROGRAMS", {"init": ("init.c",)})
     monkeypatch.setattr(guestimage, "FLAGS", ("-nostdlib", "-ffreestanding", "-c"))
+    monkeypatch.setattr(guestimage, "_programs", {})
     return sources
 
 
@@ -135,6 +137,17 @@ def test_an_interrupt_is_no_error_of_the_compiler(
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(KeyboardInterrupt):
         guestimage.base(arch.host(), small)
+
+
+def test_all_guests_of_a_call_have_the_same_programs(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guestimage, "base", functools.partial(guestimage.base, sources=small))
+    first = guestimage.data(arch.host(), ["kunit"])
+    (small / "init.c").write_text("int main(void) { return 1; }\n", encoding="utf-8")
+    assert guestimage.data(arch.host(), ["kunit"]) == first
+    guestimage._programs.clear()  # as in another call
+    assert guestimage.data(arch.host(), ["kunit"]) != first
 
 
 def test_the_script_comes_after_the_programs(
