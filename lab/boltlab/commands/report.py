@@ -4,7 +4,7 @@
 import argparse
 from pathlib import Path
 
-from boltlab import ui
+from boltlab import codec, ui
 from boltlab.bench import results
 from boltlab.errors import USAGE, BoltError
 from boltlab.report import pictures, quotes, summary
@@ -39,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
     of the same name (see summary.stem()).
     """
     if args.docs:
+        if args.files or args.output:
+            raise BoltError("--docs takes no result files and no --output", code=USAGE)
         return _docs()
     if not args.files:
         raise BoltError("name result files, or use --docs", code=USAGE)
@@ -55,11 +57,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _docs() -> int:
     """Write the results in results/ into README and docs, and draw docs/figures anew."""
-    for document in quotes.documents():
-        for stale in quotes.check(document):
-            ui.say(str(stale))
-        if quotes.renew(document):
+    # All texts and pictures are made before the first is written, so that an error changes nothing.
+    texts = {document: quotes.renewed(document) for document in quotes.documents()}
+    drawn = pictures.renewed()
+    for document, (text, stale) in texts.items():
+        for each in stale:
+            ui.say(str(each))
+        if stale:
+            codec.save(text, document)
             ui.say(f"written: {document.name}")
-    for picture in pictures.renew():
+    for picture, text in drawn.items():
+        codec.save(text, picture)
         ui.say(f"drawn: {picture.name}")
     return 0

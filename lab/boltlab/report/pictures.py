@@ -20,15 +20,13 @@ from boltlab.report import energy, figures, service, sketch, summary
 FOLDER = paths.REPO / "docs" / "figures"
 
 
-def renew() -> list[Path]:
-    """Draw every picture in docs/figures; return the paths of pictures that have changed."""
-    changed = []
-    for file in sorted(FOLDER.glob("*.svg")):
-        text = draw(file.stem)
-        if text != file.read_text(encoding="utf-8"):
-            file.write_text(text, encoding="utf-8")
-            changed.append(file)
-    return changed
+def renewed() -> dict[Path, str]:
+    """Return the pictures in docs/figures that have changed, drawn anew, by their paths.
+
+    Raises BoltError as draw() does.
+    """
+    drawn = {file: draw(file.stem) for file in sorted(FOLDER.glob("*.svg"))}
+    return {file: text for file, text in drawn.items() if text != file.read_text(encoding="utf-8")}
 
 
 def draw(name: str) -> str:

@@ -78,26 +78,58 @@ def check(document: Path) -> list[Stale]:
 
     Raises BoltError for a quote that names no result, and for a malformed mark.
     """
-    return _walk(document)[1]
+    return renewed(document)[1]
 
 
-def renew(document: Path) -> bool:
-    """Write the results into the quotes of the file ``document``; return whether the file changed.
+def renewed(document: Path) -> tuple[str, list[Stale]]:
+    """Return the text of ``document`` with its quotes renewed, and the quotes that were stale.
 
     Raises BoltError as check() does.
     """
-    text, stale = _walk(document)
-    if stale:
-        document.write_text(text, encoding="utf-8")
-    return bool(stale)
+    text = document.read_text(encoding="utf-8")
+    stale: list[Stale] = []
+    seen = 0
+
+    def line(at: int) -> str:
+        return f"{document.name}:{text.count(chr(10), 0, at) + 1}"
+
+    def one_table(match: re.Match[str]) -> str:
+        nonlocal seen
+        seen += 2
+        rows = table(match["words"])
+        if rows != match["text"].strip("\n") + "\n":
+            old = set(match["text"].splitlines())
+            new = [row for row in rows.splitlines() if row not in old]
+            stale.append(Stale(line(match.start()), "another table", "; ".join(new[:3])))
+        return f"<!-- table: {match['words']} -->\n\n{rows}\n{END}"
+
+    def one_figure(match: re.Match[str]) -> str:
+        nonlocal seen
+        seen += 1
+        digits = match["number"].partition(".")[2]
+        measured = _rounded(value(match["place"]), len(digits))
+        if measured.replace(",", "") != match["number"].replace(",", ""):
+            unit = match["unit"]
+            stale.append(Stale(line(match.start()), match["number"] + unit, measured + unit))
+            return f"{measured}{unit}<!-- figure: {match['place']} -->"
+        return match[0]
+
+    made = _FIGURE.sub(one_figure, _TABLE.sub(one_table, text))
+    # All well-formed marks have been matched, so any other text of a mark is malformed.
+    if seen != len(_MARK.findall(text)):
+        raise BoltError(f"{document.name}: a mark of a table or of a figure is malformed")
+    return made, stale
 
 
 def table(words: str) -> str:
     """Return, as Markdown, the table that ``words``, a kind and files, asks for."""
-    kind, *names = words.split()
+    kind, *names = words.split() or [""]
     if kind not in _KINDS or not names:
         raise BoltError(f"no table '{words}' (there are: {', '.join(_KINDS)}, each of files)")
-    header, rows = _KINDS[kind](names)
+    try:
+        header, rows = _KINDS[kind](names)
+    except (LookupError, TypeError, ValueError) as error:
+        raise BoltError(f"the results have no table '{words}'") from error
     lines = tables.markdown(header, rows)
     files = list(dict.fromkeys(kept.find(name.partition("@")[0]) for name in names))
     return "\n".join([*lines, "", _origin(files), ""])
@@ -122,43 +154,6 @@ def value(place: str) -> float:
         return found[over] / found[under] if under else found[over]
     except KeyError as error:
         raise BoltError(f"{file.name} has no {error.args[0]} of '{' '.join(case)}'") from error
-
-
-def _walk(document: Path) -> tuple[str, list[Stale]]:
-    """Return the text of ``document`` with its quotes renewed, and the quotes that were stale."""
-    text = document.read_text(encoding="utf-8")
-    stale: list[Stale] = []
-    seen = 0
-
-    def line(at: int) -> str:
-        return f"{document.name}:{text.count(chr(10), 0, at) + 1}"
-
-    def one_table(match: re.Match[str]) -> str:
-        nonlocal seen
-        seen += 2
-        made = table(match["words"])
-        if made != match["text"].strip("\n") + "\n":
-            old = set(match["text"].splitlines())
-            new = [row for row in made.splitlines() if row not in old]
-            stale.append(Stale(line(match.start()), "another table", "; ".join(new[:3])))
-        return f"<!-- table: {match['words']} -->\n\n{made}\n{END}"
-
-    def one_figure(match: re.Match[str]) -> str:
-        nonlocal seen
-        seen += 1
-        digits = match["number"].partition(".")[2]
-        measured = _rounded(value(match["place"]), len(digits))
-        if measured.replace(",", "") != match["number"].replace(",", ""):
-            unit = match["unit"]
-            stale.append(Stale(line(match.start()), match["number"] + unit, measured + unit))
-            return f"{measured}{unit}<!-- figure: {match['place']} -->"
-        return match[0]
-
-    renewed = _FIGURE.sub(one_figure, _TABLE.sub(one_table, text))
-    # All well-formed marks have been matched, so any other text of a mark is malformed.
-    if seen != len(_MARK.findall(text)):
-        raise BoltError(f"{document.name}: a mark of a table or of a figure is malformed")
-    return renewed, stale
 
 
 def _rounded(figure: float, digits: int) -> str:

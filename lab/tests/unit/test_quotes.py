@@ -45,6 +45,13 @@ def page(folder: Path, text: str) -> Path:
     return file
 
 
+def mended(file: Path) -> bool:
+    """Write the results into the quotes of ``file``; return whether a quote was stale."""
+    text, stale = quotes.renewed(file)
+    file.write_text(text, encoding="utf-8")
+    return bool(stale)
+
+
 @pytest.mark.parametrize("document", quotes.documents(), ids=lambda file: file.name)
 def test_documents_quote_the_results(document: Path) -> None:
     """If a table or number differs from the results, ``./bolt report --docs`` mends it."""
@@ -76,10 +83,10 @@ def test_pictures_are_of_the_newest_results(picture: Path) -> None:
 def test_a_figure_that_differs_is_found_and_mended(folder: Path) -> None:
     file = page(folder, "It is 75x<!-- figure: x86_64-strict#offline1 native/bolt --> faster.\n")
     assert [str(one) for one in quotes.check(file)] == ["page.md:1: says 75x, results say 158x"]
-    assert quotes.renew(file)
+    assert mended(file)
     assert "It is 158x<!--" in file.read_text(encoding="utf-8")
     assert quotes.check(file) == []
-    assert not quotes.renew(file)
+    assert not mended(file)
 
 
 @pytest.mark.parametrize("text", ["0.2", "0.20", "0.202", "0.2024"])
@@ -119,7 +126,7 @@ def test_bystanders_have_lines_of_what_was_deferred(folder: Path) -> None:
     text = codec.lines(losses.KIND, head, "rows", map(dataclasses.asdict, rows))
     (folder / "2026-11-28-x86_64-bystanders.json").write_text(text, encoding="utf-8")
     file = page(folder, "<!-- table: bystanders x86_64-bystanders -->\n<!-- end of table -->\n")
-    assert quotes.renew(file)
+    assert mended(file)
     lines = file.read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if line.startswith("| 1 of")] == [
         "| 1 of 4 | 10.0, 20.0 | - | 10.0, 20.0 |",
@@ -132,7 +139,7 @@ def test_bystanders_have_lines_of_what_was_deferred(folder: Path) -> None:
 def test_a_table_is_made_and_kept_up_to_date(folder: Path) -> None:
     file = page(folder, "<!-- table: headline x86_64-strict -->\nold\n<!-- end of table -->\n")
     assert len(quotes.check(file)) == 1
-    quotes.renew(file)
+    mended(file)
     text = file.read_text(encoding="utf-8")
     assert "| **one off** | x86_64 | 32.0 | 2.00 | **0.202** | 158x | 9.88x |" in text
     assert "Measured: `results/2026-11-20-x86_64-strict.json` (commit 0123abc)." in text
@@ -151,11 +158,32 @@ def test_a_table_is_made_and_kept_up_to_date(folder: Path) -> None:
         ("fast<!-- figure: x86_64-strict#offline1 bolt -->", "malformed"),
         ("<!-- table: headline x86_64-strict -->\n| 1 |\n", "malformed"),
         ("<!-- table: nothing x86_64-strict -->\n<!-- end of table -->\n", "no table 'nothing"),
+        ("<!-- table:  -->\n<!-- end of table -->\n", "no table ''"),
+        ("<!-- table: parts x86_64-strict -->\n<!-- end of table -->\n", "of boot-bench"),
+        ("<!-- table: breakdown x86_64-strict -->\n<!-- end of table -->\n", "no table 'break"),
     ],
 )
 def test_wrong_quotes_are_errors(folder: Path, text: str, message: str) -> None:
     with pytest.raises(BoltError, match=message):
         quotes.check(page(folder, text))
+
+
+def test_a_wrong_document_changes_no_other(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command ``./bolt report --docs`` makes all texts before it writes the first."""
+    first = page(folder, "75x<!-- figure: x86_64-strict#offline1 native/bolt -->")
+    wrong = folder / "wrong.md"
+    wrong.write_text("1x<!-- figure: x86_64-strict#offline9 bolt -->", encoding="utf-8")
+    monkeypatch.setattr(quotes, "documents", lambda: [first, wrong])
+    monkeypatch.setattr(pictures, "renewed", dict)
+    assert cli.main(["report", "--docs"]) == 1
+    assert "75x" in first.read_text(encoding="utf-8")
+    wrong.unlink()
+    monkeypatch.setattr(quotes, "documents", lambda: [first])
+    assert cli.main(["report", "--docs"]) == 0
+    assert "158x" in first.read_text(encoding="utf-8")
+    assert "written: page.md" in capsys.readouterr().out
 
 
 def test_only_requests_that_wake_cpus_are_without_the_emulators_part(folder: Path) -> None:
