@@ -113,8 +113,8 @@ def _array(
     job = _call(submission(wanted, folder, name, at_once)).strip().partition(";")[0]
     if not job.isdigit():
         raise BoltError(f"sbatch answers '{job}' instead of a job's number")
-    ui.say(f"job array {job}: {len(chunk)} elements, in {folder}")
     try:
+        ui.say(f"job array {job}: {len(chunk)} elements, in {folder}")
         _wait(job, chunk, folder, board, poll)
     except BaseException:
         with contextlib.suppress(BoltError):

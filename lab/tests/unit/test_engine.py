@@ -6,6 +6,7 @@ import os
 import subprocess
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from rich.console import Console
@@ -189,16 +190,18 @@ def test_the_queue_is_read() -> None:
             slurm.parse(bad)
 
 
+@pytest.mark.parametrize("module, name", [(slurm, "queue"), (ui, "say")])
 def test_an_array_is_taken_back_when_the_command_ends(
-    played: Path, monkeypatch: pytest.MonkeyPatch
+    played: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str
 ) -> None:
+    """Ctrl-C may come while the command waits, or while it says which array it has submitted."""
     rows = [row("echo 0")]
     folder = written(rows, monkeypatch)
 
-    def interrupted(job: str) -> None:
+    def interrupted(text: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(slurm, "queue", interrupted)
+    monkeypatch.setattr(module, name, interrupted)
     with pytest.raises(KeyboardInterrupt):
         slurm.run(rows, folder, poll=0)
     assert (played / "scancel").read_text() == "41\n"
