@@ -159,6 +159,19 @@ def output(text: str) -> Path:
     return path
 
 
+def beside(path: Path, part: str) -> Path:
+    """Return the path of one of several files, whose name is that of ``path`` with ``part`` added.
+
+    Raises BoltError if the file cannot be written, or if ``path`` is a device.
+    """
+    if codec.is_device(path):
+        raise BoltError(f"{path} is a device, and cannot take several files", code=errors.USAGE)
+    try:
+        return output(str(path.with_name(f"{path.stem}-{part}{path.suffix}")))
+    except argparse.ArgumentTypeError as error:
+        raise BoltError(str(error), code=errors.USAGE) from error
+
+
 def picture(text: str, kinds: Sequence[str] = PICTURES) -> Path:
     """Return the path of a picture to write, or have argparse refuse ``text``.
 
@@ -177,6 +190,14 @@ def numbers(text: str) -> tuple[int, ...]:
         return tuple(int(word) for word in text.split(","))
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers") from error
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return the words in ``text``, divided by commas, each once; have argparse refuse no words."""
+    found = dict.fromkeys(word for word in text.split(",") if word)
+    if not found:
+        raise argparse.ArgumentTypeError(f"'{text}' names nothing")
+    return tuple(found)
 
 
 def help_text() -> str:

@@ -63,10 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--setting", metavar="NAME", help="legacy, nodelay, strict (x86's default), or all"
     )
     parser.add_argument("--cpus", type=int, default=4, metavar="N", help="CPUs of a guest (4)")
-    parser.add_argument("--cases", type=_names, metavar="A,B", help="only these cases")
+    parser.add_argument("--cases", type=cli.names, metavar="A,B", help="only these cases")
     parser.add_argument(
         "--variants",
-        type=_names,
+        type=cli.names,
         metavar="A,B",
         help="only these variants; bolt_cold is measured only if it is named",
     )
@@ -116,6 +116,8 @@ def run(args: argparse.Namespace) -> int:
     for target, _ in targets:
         if not rows(target, plan):
             raise BoltError(f"{target.name} has none of these cases: see --bulk", code=USAGE)
+        if not flavours(target, plan):
+            raise BoltError("none of these variants has these cases", code=USAGE)
     files = _files(args.json, targets)
     fleet = options.on_cluster(args)
     if fleet and args.accel == "kvm":
@@ -416,10 +418,4 @@ def _files(json: Path | None, targets: Sequence[tuple[Arch, str]]) -> list[Path 
         return [None] * len(targets)
     if len(targets) == 1:
         return [json]
-    return [
-        json.with_name(f"{json.stem}-{target.name}-{name}{json.suffix}") for target, name in targets
-    ]
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name for name in text.split(",") if name)
+    return [cli.beside(json, f"{target.name}-{name}") for target, name in targets]

@@ -160,6 +160,7 @@ def run(args: argparse.Namespace) -> int:
     fleet = options.on_cluster(args, "work", "soak", "stress")
     if args.soak is not None:
         options.refuse(args, "--soak", "work", "stress", "resume", "json", "figure")
+        options.refuse(args, "--soak", "cpus", "nodes", "variants", "no_trace")
     if args.work:
         options.refuse(args, "--work", "stress", "resume", "json", "figure")
     if args.stress:
@@ -176,6 +177,9 @@ def run(args: argparse.Namespace) -> int:
         )
         for target in arch.select(args.arch)
     ]
+    for file in (args.json, args.figure):
+        for target, *_ in plan:
+            _file(file, target, args.arch)
     benches = [_prepared(args, *each) for each in plan]
     if args.resume:
         keeping.require(job for each in benches for job in _jobs(args, each))
@@ -458,9 +462,14 @@ def counted(
     kernels: Mapping[str, Kernel],
     part: Part,
 ) -> Work:
-    """Return how many instructions each function took in ``part`` of ``job``, one of counting()."""
+    """Return how many instructions each function took in ``part`` of ``job``, one of counting().
+
+    Raises KernelChangedError if another call of the lab has replaced the kernel, whose functions
+    may have other addresses now.
+    """
     lines = (ran.folder / qemu.PLUGIN).read_text(encoding="utf-8").splitlines()
     names = symbols.read(kernels[wanted[job.variant]["kernel"]].system_map)
+    build.require_unchanged(job.guest.image)
     return Work(job.variant, job.cpus, job.nodes, bootwork.read(lines, names, part))
 
 
@@ -602,6 +611,10 @@ def _variants(target: Arch, text: str | None, work: bool = False) -> dict[str, d
 
 
 def _file(path: Path | None, target: Arch, wanted: str | None) -> Path | None:
+    """Return where to write what is of ``target``; raise BoltError if nothing can be written there.
+
+    ``wanted`` are the architectures that the user names.
+    """
     if path is None or wanted != "all":
         return path
-    return path.with_name(f"{path.stem}-{target.name}{path.suffix}")
+    return cli.beside(path, target.name)

@@ -123,6 +123,19 @@ def test_a_file_that_cannot_be_written_is_refused_at_once(
         cli.output(str(file))
 
 
+def test_each_of_several_files_is_checked(tmp_path: Path) -> None:
+    assert cli.beside(tmp_path / "r.json", "arm64") == tmp_path / "r-arm64.json"
+    (tmp_path / "r-arm64.json").mkdir()
+    with pytest.raises(BoltError, match=r"r-arm64\.json is a directory"):
+        cli.beside(tmp_path / "r.json", "arm64")
+
+
+def test_names() -> None:
+    assert cli.names("bolt,native,,bolt") == ("bolt", "native")
+    with pytest.raises(argparse.ArgumentTypeError, match="',' names nothing"):
+        cli.names(",")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -133,6 +146,13 @@ def test_a_file_that_cannot_be_written_is_refused_at_once(
         (["boot-bench", "--work", "--variants", "talk"], "--work counts instructions of native, "),
         (["boot-bench", "--arch", "all", "--setting", "strict"], "arm64 has no setting 'strict'"),
         (["bystanders", "--figure", "x.pdf"], "'x.pdf' ends in none of .svg, .png"),
+        (["boot-bench", "--soak", "1", "--cpus", "8"], "--cpus is not for --soak"),
+        (["boot-bench", "--soak", "1", "--no-trace"], "--no-trace is not for --soak"),
+        (["boot-bench", "--arch", "all", "--json", "/dev/null"], "cannot take several files"),
+        (["bench", "--cases", ""], "'' names nothing"),
+        (["bench", "--variants", "off", "--cases", "offline1"], "none of these variants has"),
+        (["bench", "--arch", "all", "--json", "/dev/null"], "cannot take several files"),
+        (["report", "--docs", "x.json"], "--docs takes no result files"),
         (["demo", "--output", "."], "cannot write in ."),
         (["release-check", "--list", "--page", "x"], "--page is not for --list"),
         (["release-check", "--list", "--again"], "--again is not for --list"),
