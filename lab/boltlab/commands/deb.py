@@ -109,7 +109,7 @@ def _plan(args: argparse.Namespace, target: Arch, parts: tuple[str, ...], stamp:
             ui.say(f"{args.out}/linux-image-...-{args.config}-bolt, from Debian's kernel source")
         else:
             version = stamp.version(found.release)
-            for name in packing.kernel_names(found, args.config):
+            for name in packing.kernel_names(target, found, args.config):
                 ui.say(f"{args.out}/{name}_{version}_{debian}.deb")
         cost = packing.COSTS[args.config]
         ui.say(

@@ -99,15 +99,24 @@ def release(source: Source, config: str) -> str:
     return f"{source.release}-{config}-bolt"
 
 
-def kernel_names(source: Source, config: str) -> tuple[str, ...]:
+def kernel_names(target: Arch, source: Source, config: str) -> tuple[str, ...]:
     """Return the names of the packages that kernel() makes."""
-    name = release(source, config)
-    return (
-        f"linux-image-{name}",
-        f"linux-headers-{name}",
-        "linux-image-bolt",
-        "linux-headers-bolt",
-    )
+    kinds = ("image", "headers") if target.is_host else ("image",)
+    whole = (release(source, config), "bolt")
+    return tuple(f"linux-{kind}-{name}" for name in whole for kind in kinds)
+
+
+def _profiles(target: Arch) -> str:
+    """Return dpkg's option that names the build profiles of kernel packages for ``target``.
+
+    No package has debugging symbols. Packages of header files have programs for the machine that
+    the kernel is for. To compile these, a machine of another architecture would need libssl of the
+    kernel's architecture, and so such a machine builds no packages of header files.
+    """
+    names = [f"pkg.{SOURCE}.nokerneldbg"]
+    if not target.is_host:
+        names.append(f"pkg.{SOURCE}.nokernelheaders")
+    return f"--build-profiles={','.join(names)}"
 
 
 def tools_version(meson: Path = TOOLS / "meson.build") -> str:
@@ -146,7 +155,7 @@ def kernel(target: Arch, config: str, source: Source, stamp: Stamp, to: Path, jo
         "KDEB_COMPRESS": "xz",
         "DEBFULLNAME": name,
         "DEBEMAIL": mail,
-        "DPKG_FLAGS": f"--build-profiles=pkg.{SOURCE}.nokerneldbg",
+        "DPKG_FLAGS": _profiles(target),
     }
     log = paths.new_log(f"deb-{target.name}-{config}")
     # bindeb-pkg writes the packages beside the tree, into ``root``, where all trees are. The lock
@@ -182,7 +191,8 @@ def meta(target: Arch, name: str, version: str, stamp: Stamp, to: Path) -> None:
     with _copied(META, "debian", "linux-bolt") as tree:
         entry = stamp.changelog("linux-bolt-meta", version, f"Follows Linux {name}.")
         (tree / "debian" / "changelog").write_text(entry, encoding="utf-8")
-        _pack(tree, to, {"BOLT_RELEASE": name}, [f"-a{debs.NAMES[target.name]}", "-d"])
+        options = [f"-a{debs.NAMES[target.name]}", "-d", _profiles(target)]
+        _pack(tree, to, {"BOLT_RELEASE": name}, options)
 
 
 def tools(stamp: Stamp, to: Path, jobs: int) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from boltlab import arch, cli, debs, packages, paths
+from boltlab.arch import Arch
 from boltlab.commands import deb as cmd_deb
 from boltlab.debian import aptrepo, packing
 from boltlab.debian.packing import Stamp
@@ -100,6 +101,16 @@ def test_dry_run_names_all_packages(
     assert not out.exists()
 
 
+def test_a_plan_for_another_architecture(
+    found: Source, cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--arch", OTHER.name, "--only", "kernel", "--config", "lab", "--out", str(tmp_path)]
+    assert cli.main(["deb", "--dry-run", *words]) == 0
+    said = capsys.readouterr().out
+    assert "linux-image-6.12.117-lab-bolt_" in said
+    assert "linux-headers" not in said
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [
@@ -138,10 +149,11 @@ def test_the_configurations_are_flavours() -> None:
         assert "CONFIG_BOLT_DEFAULT_ENABLED=y" in text
 
 
+@pytest.mark.parametrize("target", [HOST, OTHER], ids=["host", "other"])
 def test_the_kernel_packs_itself(
-    found: Source, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    found: Source, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: Arch
 ) -> None:
-    tree = build.tree_path(HOST.name, "lab", found.id)
+    tree = build.tree_path(target.name, "lab", found.id)
     (tree / "debian").mkdir(parents=True)
     names = [f"linux-image-x_1_{DEBIAN}.deb", f"linux-libc-dev_1_{DEBIAN}.deb"]
     names.append(f"linux-bolt_1_{DEBIAN}.buildinfo")
@@ -175,15 +187,18 @@ def test_the_kernel_packs_itself(
     monkeypatch.setattr(packing, "meta", lambda *words: called.update(meta=words[:3]))
     to = tmp_path / "to"
     to.mkdir()
-    packing.kernel(HOST, "lab", found, NOON, to, 3)
+    packing.kernel(target, "lab", found, NOON, to, 3)
     assert called["modules"] == packing.COSTS["lab"].modules
     assert called["targets"] == ["bindeb-pkg"]
     assert called["jobs"] == 3
     variables = called["variables"]
     assert isinstance(variables, dict)
     assert variables["KDEB_PKGVERSION"] == "6.12.117+bolt20261122120000"
-    assert variables["DPKG_FLAGS"] == "--build-profiles=pkg.linux-bolt.nokerneldbg"
-    assert called["meta"] == (HOST, "6.12.117-lab-bolt", "6.12.117+bolt20261122120000")
+    # A machine of another architecture cannot build the programs of the header files' package.
+    profiles = "pkg.linux-bolt.nokerneldbg"
+    profiles += "" if target.is_host else ",pkg.linux-bolt.nokernelheaders"
+    assert variables["DPKG_FLAGS"] == f"--build-profiles={profiles}"
+    assert called["meta"] == (target, "6.12.117-lab-bolt", "6.12.117+bolt20261122120000")
     assert [path.name for path in to.iterdir()] == [names[0]]
     left = [path.name for path in tree.parent.iterdir() if path.is_file()]
     assert [name for name in left if name.endswith((".deb", ".changes", ".buildinfo"))] == []
