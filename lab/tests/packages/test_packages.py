@@ -19,6 +19,7 @@ from boltlab.debian import aptrepo, packing
 from boltlab.debian.packing import Stamp
 
 HOST = arch.host()
+OTHER = next(each for each in arch.ARCHES.values() if not each.is_host)
 DEBIAN = debs.NAMES[HOST.name]
 NOON = Stamp(1795348800)
 LATER = Stamp(NOON.seconds + 1)
@@ -259,6 +260,25 @@ def test_what_is_in_the_packages(tools: Path) -> None:
     ends = ("include/cpubolt.h", "/libcpubolt.so", "/pkgconfig/libcpubolt.pc")
     assert len(developer) == 3
     assert all(any(name.endswith(end) for name in developer) for end in ends)
+
+
+def test_metapackages_of_another_architecture(tmp_path: Path) -> None:
+    """No packages of header files are built for such an architecture: see packing._profiles()."""
+    packing.meta(OTHER, KERNEL, "1", NOON, tmp_path)
+    names = [path.name for path in tmp_path.iterdir()]
+    assert names == [f"linux-image-bolt_1_{debs.NAMES[OTHER.name]}.deb"]
+
+
+def test_an_upgrade_restarts_a_daemon_that_runs(tools: Path, tmp_path: Path) -> None:
+    """An upgrade must not stop the daemon, which nothing would start before the next boot."""
+    (path,) = tools.glob("cpuboltd_*.deb")
+    output("dpkg-deb", "-e", str(path), str(tmp_path / "scripts"))
+    scripts = {
+        file.name: file.read_text(encoding="utf-8") for file in (tmp_path / "scripts").iterdir()
+    }
+    assert "stop" not in scripts.get("preinst", "")
+    assert "try-restart" in scripts["postinst"]
+    assert not re.search(r"deb-systemd-invoke start|systemctl start", scripts["postinst"])
 
 
 def test_lintian_has_nothing_to_say(tools: Path) -> None:
