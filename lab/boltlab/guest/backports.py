@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Installs QEMU 10 on Debian 12, from the suite of backports, if the user agrees."""
 
+import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -36,7 +36,9 @@ def offer(arches: Iterable[Arch], ask: Callable[[str], str] = input) -> None:
         f"are those of QEMU {WANTED} (of older versions, only 7.2 has reference figures)"
     )
     uri = mirror()
-    if uri is None or not sys.stdin.isatty() or not packages.can_install():
+    # The question goes to stdout, so that no user sees the question if stdout is a file.
+    seen = os.isatty(0) and os.isatty(1)
+    if uri is None or not seen or not packages.can_install():
         return
     try:
         answer = ask(f"{QUESTION} [y/N] ")

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: GPL-2.0-only
-import io
 import subprocess
 from pathlib import Path
 
@@ -10,11 +9,6 @@ from boltlab.errors import BoltError
 from boltlab.guest import backports, qemu
 
 X86 = [arch.ARCHES["x86_64"]]
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
@@ -39,7 +33,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], str]]:
     monkeypatch.setattr(backports, "mirror", lambda: "mirror/")
     monkeypatch.setattr(backports, "is_enabled", lambda: False)
     monkeypatch.setattr(backports, "_enable", lambda uri: calls.append(([uri], "enabled")))
-    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr("os.isatty", lambda descriptor: True)
     return calls
 
 
@@ -116,7 +110,7 @@ def test_the_end_of_the_input_changes_nothing(installed: list[tuple[list[str], s
     assert installed == []
 
 
-@pytest.mark.parametrize("why", ["no terminal", "no root", "no Debian 12"])
+@pytest.mark.parametrize("why", ["no terminal", "a file", "no root", "no Debian 12"])
 def test_nobody_is_asked(
     installed: list[tuple[list[str], str]], monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
@@ -124,7 +118,9 @@ def test_nobody_is_asked(
         raise AssertionError("asked")
 
     if why == "no terminal":
-        monkeypatch.setattr("sys.stdin", io.StringIO())
+        monkeypatch.setattr("os.isatty", lambda descriptor: descriptor != 0)
+    elif why == "a file":  # the user would not see the question
+        monkeypatch.setattr("os.isatty", lambda descriptor: descriptor != 1)
     elif why == "no root":
         monkeypatch.setattr(packages, "can_install", lambda: False)
     else:
