@@ -25,12 +25,15 @@ def cache() -> Path:
     """Return the cache's directory, ``$BOLT_CACHE`` or ``~/.cache/bolt``, and make it.
 
     Raises BoltError when the directory cannot be made, or when no kernel can be built below the
-    directory because its path has a blank or a colon.
+    directory because its path has a blank, a colon or a comma.
     """
     named = os.environ.get("BOLT_CACHE")
     path = Path(named).absolute() if named else Path.home() / ".cache" / "bolt"
-    if re.search(r"[\s:]", str(path)):  # the kernel's Makefile refuses such a path
-        raise BoltError(f"BOLT_CACHE must name a path without blanks and colons, not '{path}'")
+    # The kernel's Makefile refuses a path with a blank or a colon. With a comma in the path, the
+    # kernel's objtool does not compile.
+    if re.search(r"[\s:,]", str(path)):
+        wrong = f"BOLT_CACHE must name a path without blanks, colons and commas, not '{path}'"
+        raise BoltError(wrong)
     return _directory(path)
 
 

@@ -187,12 +187,12 @@ def test_arch_selection() -> None:
         arch.select("mips")
 
 
-@pytest.mark.parametrize("name", ["a b", "a:b", "a\tb"])
+@pytest.mark.parametrize("name", ["a b", "a:b", "a\tb", "a,b"])
 def test_a_cache_in_which_no_kernel_can_be_built(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BOLT_CACHE", str(tmp_path / name))
-    with pytest.raises(BoltError, match="BOLT_CACHE must name a path without blanks and colons"):
+    with pytest.raises(BoltError, match="BOLT_CACHE must name a path without blanks, colons and "):
         paths.cache()
     assert not (tmp_path / name).exists()
 

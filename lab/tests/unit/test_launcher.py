@@ -219,7 +219,7 @@ def test_from_elsewhere_and_through_a_link(machine: Path) -> None:
     assert f"cache: {machine}/relative\n" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["with blank", "with:colon"])
+@pytest.mark.parametrize("name", ["with blank", "with:colon", "with,comma"])
 def test_a_cache_that_cannot_be_is_refused_before_the_set_up(machine: Path, name: str) -> None:
     fake_python(machine)
     env = {"PATH": str(machine / "bin"), "BOLT_CACHE": str(machine / name)}
@@ -227,7 +227,7 @@ def test_a_cache_that_cannot_be_is_refused_before_the_set_up(machine: Path, name
         [str(machine / "repo/bolt"), "doctor"], env=env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert "BOLT_CACHE must name a path without blanks and colons" in done.stderr
+    assert "BOLT_CACHE must name a path without blanks, colons and commas" in done.stderr
     assert not (machine / name).exists()
     helped = subprocess.run([str(machine / "repo/bolt"), "--help"], env=env, check=False)
     assert helped.returncode == 0
