@@ -102,14 +102,17 @@ def missing(groups: Iterable[str], arches: Sequence[Arch] = ()) -> list[Need]:
     ]
 
 
-def ensure(*groups: str, arches: Sequence[Arch] = ()) -> None:
+def ensure(*groups: str, arches: Sequence[Arch] = (), later: Iterable[Need] = ()) -> None:
     """Install the packages that ``groups`` need for kernels of ``arches``, but the system lacks.
 
-    Raises BoltError in three cases: the lab cannot install packages (code 69, and one line of
-    names), apt fails (the error has apt's log), or the contents of a package are still missing
-    afterwards.
+    What the caller needs ``later``, and will install then, is only named in the error if the lab
+    cannot install packages, so that this error names everything. Raises BoltError in three cases:
+    the lab cannot install packages (code 69, and one line of names), apt fails (the error has apt's
+    log), or the contents of a package are still missing afterwards.
     """
     lacking = missing(groups, arches)
+    if not can_install():
+        lacking += [need for need in later if not need.present()]
     if lacking:
         install([need.package for need in lacking], [need.what for need in lacking])
         still = [need.what for need in lacking if not need.present()]

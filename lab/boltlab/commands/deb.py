@@ -11,7 +11,7 @@ from boltlab.arch import Arch
 from boltlab.debian import aptrepo, packing
 from boltlab.debian.packing import Stamp
 from boltlab.errors import USAGE, BoltError
-from boltlab.kernel import source
+from boltlab.kernel import flavours, source
 from boltlab.versions import Version
 
 NAME = "deb"
@@ -60,7 +60,11 @@ def run(args: argparse.Namespace) -> int:
         return _plan(args, target, parts, stamp)
     if said := _closed(args.out):
         ui.note(said)
-    packages.ensure("deb", *(["tools"] if "tools" in parts else []))
+    groups = ["deb", *(["tools"] if "tools" in parts else [])]
+    if "kernel" in parts:
+        groups += ["build", *flavours.get(args.config).packages]
+    later = source.needs(args.source) if "kernel" in parts else []
+    packages.ensure(*groups, arches=[target], later=later)
     with tempfile.TemporaryDirectory(prefix="packages-", dir=paths.cache()) as scratch:
         made = Path(scratch)
         if "tools" in parts:

@@ -12,7 +12,7 @@ from boltlab.bench import results
 from boltlab.bench.plan import Plan
 from boltlab.commands import bench as cmd_bench
 from boltlab.errors import BoltError
-from boltlab.kernel import build
+from boltlab.kernel import build, source
 from boltlab.report import summary
 
 NAME = "demo"
@@ -48,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
         raise BoltError(f"cannot make {args.output}: {error.strerror}") from error
     if not os.access(args.output, os.W_OK):
         raise BoltError(f"cannot write in {args.output}")
-    packages.ensure("build", "guest", "qemu", arches=targets)
+    later = source.needs(args.source)
+    packages.ensure("build", "guest", "qemu", arches=targets, later=later)
     runs = []
     for target in targets:
         setting = target.default_setting

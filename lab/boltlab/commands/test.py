@@ -37,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
     arches = arch.select("all")
     rows = coverage.load()
     ui.say(outlook(nightly=args.nightly, some=bool(args.only)))
-    packages.ensure("build", "guest", "qemu", *packages.NEEDS["test"], arches=arches)
+    groups = ("build", "guest", "qemu", *packages.NEEDS["test"])
+    packages.ensure(*groups, arches=arches, later=source.needs(args.source))
     where = source.resolve(args.source)
     for target in arches:
         for flavour in (*FLAVOURS, *(NIGHTLY if args.nightly else ())):

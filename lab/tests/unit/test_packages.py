@@ -102,6 +102,26 @@ def test_no_apt(nothing: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert str(failure.value) == "install these: qemu-system-x86_64"
 
 
+def test_one_line_names_what_is_needed_later_too(
+    nothing: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = [Need("linux-source-6.12", file="/usr/src/linux-source-6.12.tar.xz")]
+    monkeypatch.setattr(packages, "can_install", lambda: False)
+    monkeypatch.setattr(packages, "_privilege", lambda: None)
+    with pytest.raises(
+        BoltError, match=r"install these.*: shellcheck linux-source-6\.12$"
+    ) as failure:
+        packages.ensure("test", later=source)
+    assert failure.value.code == 69
+    # Where the lab can install packages, the caller installs the source itself.
+    names: list[str] = []
+    monkeypatch.setattr(packages, "can_install", lambda: True)
+    monkeypatch.setattr(packages, "install", lambda asked, whats: names.extend(asked))
+    with pytest.raises(BoltError, match="still missing"):
+        packages.ensure("test", later=source)
+    assert names == ["shellcheck"]
+
+
 APT = """#!/bin/sh
 echo "$*" >>{folder}/calls
 case "$*" in
