@@ -7,6 +7,7 @@ a list of complaints, each of them one line.
 
 import fnmatch
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -48,7 +49,13 @@ _ADDRESS = re.compile(
 _SIGNED = re.compile(r"^Signed-off-by: .*<([^<>\s]+)>$", re.M)
 # Directories in which the repository may lie, and that its files may name all the same, because
 # other machines have these directories as well.
-_ANYWHERE = {Path(name) for name in ("/build", "/srv", "/src", "/usr/src")}
+_ANYWHERE = {
+    Path(name)
+    for name in (
+        *("/build", "/home", "/repo", "/src", "/srv", "/tmp"),
+        *("/usr/local", "/usr/src", "/var/lib", "/var/tmp"),
+    )
+}
 # Settings of git without which a user's own settings would change what the checks read.
 _SETTINGS = {
     "color.diff": "false",
@@ -81,8 +88,21 @@ def _name(path: Path, root: Path) -> str:
 
 
 def _tool(root: Path, *words: str) -> list[str]:
-    """Return the lines that a linter, run in lab/, prints; none if the linter finds nothing."""
-    done = subprocess.run(words, cwd=root / "lab", capture_output=True, text=True, check=False)
+    """Return the lines that a linter, run in lab/, prints; none if the linter finds nothing.
+
+    The linters' own caches are in the lab's cache, because the user may not be able to write in
+    ``root``, or in caches that another user has left there.
+    """
+    place = paths.cache() / "linters" / hashlib.sha256(bytes(root)).hexdigest()[:12]
+    named = {"MYPY_CACHE_DIR": str(place / "mypy"), "RUFF_CACHE_DIR": str(place / "ruff")}
+    done = subprocess.run(
+        words,
+        cwd=root / "lab",
+        env=os.environ | named,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode == 0:
         return []
     lines = (done.stdout + done.stderr).strip().splitlines()

@@ -169,7 +169,11 @@ def test_message(
     assert ("git commit -s" in capsys.readouterr().err) == bool(status)
 
 
-@pytest.mark.parametrize("place", ["/", "/srv", "/usr/src", "/src", "/build", "/data", "/git"])
+PLACES = ["/", "/build", "/data", "/git", "/home", "/repo", "/src", "/srv", "/tmp"]
+PLACES += ["/usr/local", "/usr/src", "/var/lib", "/var/tmp"]
+
+
+@pytest.mark.parametrize("place", PLACES)
 def test_the_repository_may_lie_anywhere(place: str) -> None:
     around = lint._around(Path(place) / "bolt")
     named = [
@@ -178,6 +182,15 @@ def test_the_repository_may_lie_anywhere(place: str) -> None:
         if around and around.search(path.read_text(encoding="utf-8", errors="replace"))
     ]
     assert named == []
+
+
+def test_linters_write_into_the_cache_only(root: Path, cache: Path) -> None:
+    """The user may not be able to write in the clone, or in what another user has left there."""
+    (root / "lab").mkdir(exist_ok=True)
+    lines = lint._tool(root, "sh", "-c", 'echo "$MYPY_CACHE_DIR"; echo "$RUFF_CACHE_DIR"; exit 1')
+    places = [Path(line) for line in lines]
+    assert len(set(places)) == 2
+    assert all(cache in place.parents for place in places)
 
 
 def test_a_path_of_this_machine_is_a_whole_path(tmp_path: Path) -> None:
