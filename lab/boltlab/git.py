@@ -118,7 +118,7 @@ def ask(root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
 
     git refuses to read a clone that another user owns (in a container the lab may run as root),
     because the clone's configuration may name programs that git would run. The lab trusts the
-    clone, of which the lab itself is a part.
+    clone of which the lab itself is a part, and a clone that the user names.
     """
     trust = f"safe.directory={root.resolve()}"
     return subprocess.run(["git", "-c", trust, *words], cwd=root, capture_output=True, check=False)

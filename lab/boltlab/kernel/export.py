@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boltlab import git as gits
-from boltlab import paths, ui
+from boltlab import packages, paths, ui
 from boltlab.errors import BoltError
 from boltlab.git import Git
 from boltlab.kernel import hooks, letters, pieces, tree
@@ -112,6 +112,7 @@ def export(source: Source, output: Path, kernel: Path | None = None) -> list[Pat
     what = plan(source, kernel)
     texts = [letters.render(posting, source.version.hooks) for posting in what.series.postings]
     _check_output(output)
+    packages.ensure("export")
     author = gits.user()
     with scratch_tree(what, source) as work:
         git = Git.init(work, work.parent / "git")

@@ -17,9 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from boltlab import packages, paths, ui, versions
+from boltlab import git, packages, paths, ui, versions
 from boltlab.errors import UNAVAILABLE, USAGE, BoltError
 from boltlab.locks import lock
+from boltlab.packages import Need
 from boltlab.versions import Version
 
 # The source that a command's options name: a tree or tarball, a series, or None for the default.
@@ -147,6 +148,14 @@ def opened(where: Path, folders: Iterable[str], files: Iterable[str]) -> Iterato
         yield Path(scratch)
 
 
+def needs(where: Where = None) -> list[Need]:
+    """Return what resolve(``where``) needs of Debian: the package with the source, or nothing."""
+    if where is None or isinstance(where, Version):
+        version = where or versions.default()
+        return [Need(version.package, file=str(version.tarball))]
+    return []
+
+
 def debian_tarball(version: Version) -> Path:
     """Return the tarball of Debian's source package; install the package if it is missing."""
     tarball = version.tarball
@@ -250,11 +259,10 @@ def _listing(tree: Path) -> list[str]:
     """
     if (tree / ".git").exists():
         packages.ensure("export")
-        listed = subprocess.run(
-            ["git", "-C", str(tree), "ls-files", "-z"], capture_output=True, check=False
-        )
+        listed = git.ask(tree, "ls-files", "-z")
         if listed.returncode != 0:
-            raise BoltError(f"git cannot list {tree}: {listed.stderr.decode().strip()}")
+            said = listed.stderr.decode(errors="replace").strip().partition("\n")[0]
+            raise BoltError(f"git cannot list {tree}: {said}")
         names = [os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
         return sorted(name for name in names if os.path.lexists(tree / name))
     if (tree / ".config").exists() or (tree / "include/config").exists():

@@ -2,12 +2,13 @@
 """The exported series: no file is left out, git am applies it, and verify() names differences."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from boltlab import checkpatch, kept, paths
+from boltlab import checkpatch, kept, packages, paths
 from boltlab.errors import BoltError
 from boltlab.kernel import export, series
 from boltlab.kernel.series import Commit
@@ -141,6 +142,18 @@ def test_output_with_other_files(source: Source, tmp_path: Path) -> None:
     with pytest.raises(BoltError, match=r"thesis\.txt"):
         export.export(source, output)
     assert [path.name for path in output.iterdir()] == ["thesis.txt"]
+
+
+def test_git_is_installed_before_it_is_asked(
+    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ensure(*groups: str) -> None:
+        raise BoltError(f"install {groups}")
+
+    monkeypatch.setattr(packages, "ensure", ensure)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **named: pytest.fail("git was called"))
+    with pytest.raises(BoltError, match=r"install \('export',\)"):
+        export.export(source, tmp_path / "out")
 
 
 def test_failed_export_changes_nothing(source: Source, tmp_path: Path) -> None:

@@ -174,6 +174,21 @@ def test_git_directory_gives_what_is_tracked(kernel_tree: Path) -> None:
     assert not (found.path / ".git").exists()
 
 
+def test_a_clone_of_another_user(kernel_tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user names the clone, so that the lab reads the clone although git would refuse."""
+    for command in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", "-C", str(kernel_tree), *command], check=True)
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    assert (source.resolve(kernel_tree).path / "kernel/cpu.c").exists()
+
+
+def test_a_clone_that_git_cannot_list(kernel_tree: Path) -> None:
+    (kernel_tree / ".git").write_text("nonsense\n")
+    with pytest.raises(BoltError, match=r"git cannot list .*: fatal: ") as caught:
+        source.resolve(kernel_tree)
+    assert "\n" not in caught.value.message
+
+
 def test_links_and_modes_survive(kernel_tree: Path) -> None:
     (kernel_tree / "link").symlink_to("kernel")
     (kernel_tree / "script").write_text("#!/bin/sh\n")
