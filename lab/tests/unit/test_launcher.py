@@ -132,6 +132,11 @@ def test_new_dependencies_make_a_new_environment(machine: Path) -> None:
     assert len(list((machine / "cache").glob("venv-????????????"))) == 2
 
 
+def test_packages_go_into_the_environment_whatever_pip_conf_says(machine: Path) -> None:
+    fake_python(machine, pip='case "$*" in *--no-user*) ;; *) exit 1 ;; esac')
+    assert launch(machine, "doctor").returncode == 0
+
+
 @pytest.mark.parametrize("part", ["venv", "pip"])
 def test_half_made_environment_is_not_used(machine: Path, part: str) -> None:
     fake_python(machine, **{part: "exit 1"})
