@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The configuration: /etc/cpubolt/cpuboltd.conf, then the files *.conf of the folder
- * /etc/cpubolt/cpuboltd.conf.d in the order of their names. A later value replaces an earlier one.
- * An unknown section or key is an error.
+ * The configuration: the file cpubolt/cpuboltd.conf in the directory SYSCONFDIR, then the files
+ * *.conf of the folder cpuboltd.conf.d beside that file, in the order of their names. A later value
+ * replaces an earlier one. An unknown section or key is an error.
  */
 #ifndef CONFIG_H
 #define CONFIG_H
