@@ -39,6 +39,9 @@ EMULATED = ("mttcg", "icount")  # the accelerators that every host has
 PLUGIN = "plugin.jsonl"
 # The beginnings of messages about a guest that does not end, and about a QEMU that ends too early.
 HUNG = "the guest hung: no end after"
+# Functions of QEMU in which QEMU aborts when a vCPU writes to another device than the guest wanted
+# to write to; docs/measuring.md says why.
+ABORTS = ("iotlb_to_section", "msix_table_mmio_write")
 ENDED = "QEMU ended with status"
 # In virtual time a guest's seed selects how long an instruction takes: 1, 2 or 4 ns.
 SHIFTS = 3
@@ -585,7 +588,7 @@ def _reason(listener: EventListener, status: int | None, folder: Path) -> str:
             # had been killed, so that the lab submits the element again.
             raise BoltError("QEMU was killed, perhaps for lack of memory", log, KILLED)
         said = _complaint(log)
-        kind = EmulatorError if "iotlb_to_section" in said else GuestError
+        kind = EmulatorError if any(name in said for name in ABORTS) else GuestError
         raise kind(f"{ENDED} {status}{said}", log)
     return reason
 
