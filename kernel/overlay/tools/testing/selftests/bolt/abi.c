@@ -102,9 +102,10 @@ TEST_F(abi, malformed_is_refused)
 	size_t i;
 
 	ASSERT_EQ(0, set_online(VICTIM, false));
-	for (i = 0; i < ARRAY_SIZE(bad); i++)
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		EXPECT_EQ(bad[i].err, put(bad[i].file, bad[i].text))
 			TH_LOG("'%s' to %s", bad[i].text, bad[i].file);
+	}
 	EXPECT_TRUE(is(BOLT_DIR "enabled", "1"));
 	EXPECT_TRUE(is(BOLT_DIR "parked", "1"));
 	EXPECT_TRUE(is(BOLT_DIR "settle_delay_ms", "1000"));

@@ -141,8 +141,8 @@ static int put_active(const char *what)
  */
 static bool park(struct __test_metadata *_metadata)
 {
-	EXPECT_EQ(0, enable(true));
-	EXPECT_EQ(0, set_online(VICTIM, false));
+	ASSERT_EQ(0, enable(true));
+	ASSERT_EQ(0, set_online(VICTIM, false));
 	return put_off() == 1;
 }
 
@@ -162,9 +162,7 @@ static const char *make_groups(struct __test_metadata *_metadata,
 	world->root = root;
 	for (int i = 0; i < (int)GROUPS; i++) {
 		path_of(path, sizeof(path), root, i, "");
-		ASSERT_EQ(0, mkdir(path, 0755)) {
-			return "mkdir";
-		}
+		ASSERT_EQ(0, mkdir(path, 0755));
 	}
 	for (int i = 0; i < (int)GROUPS; i++) {
 		if (v1)
@@ -614,12 +612,14 @@ static int clear_trace(void)
 	return fd < 0 ? -errno : close(fd);
 }
 
-static void count_trace(struct placed *placed)
+static void count_trace(struct __test_metadata *_metadata,
+			struct placed *placed)
 {
 	FILE *file = fopen(TRACE_INSTANCE "trace", "r");
 	char line[512], *cpu;
 
-	while (file && fgets(line, sizeof(line), file)) {
+	ASSERT_NE(NULL, file);
+	while (fgets(line, sizeof(line), file)) {
 		int *counts = strstr(line, "sched_wakeup_new:") ?
 			      placed->forked : placed->woken;
 
@@ -629,8 +629,7 @@ static void count_trace(struct placed *placed)
 		if (*line != '#' && cpu)
 			counts[atoi(cpu + 11) % CPU_SETSIZE]++;
 	}
-	if (file)
-		fclose(file);
+	fclose(file);
 }
 
 /*
@@ -695,21 +694,29 @@ static void place(struct __test_metadata *_metadata, struct placed *placed,
 		waitpid(children[i], NULL, 0);
 	prctl(PR_SET_NAME, "domains");
 	close(go[0]);
-	count_trace(placed);
+	count_trace(_metadata, placed);
 	EXPECT_EQ(0, set_online(VICTIM, true));
+}
+
+static int sum(const int *counts)
+{
+	int all = 0;
+
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		all += counts[i];
+	return all;
 }
 
 /* Returns the share of the CPU that was chosen most often, in per cent. */
 static int most(const int *counts)
 {
-	int all = 0, max = 0;
+	int max = 0;
 
 	for (int i = 0; i < CPU_SETSIZE; i++) {
-		all += counts[i];
 		if (counts[i] > max)
 			max = counts[i];
 	}
-	return all ? max * 100 / all : 100;
+	return max * 100 / sum(counts);
 }
 
 static void print_placed(const char *who, const struct placed *placed)
@@ -743,6 +750,12 @@ TEST_F_TIMEOUT(domains, placement, 240)
 		print_placed("bolt", &bolt);
 	}
 	EXPECT_EQ(0, rmdir(TRACE_INSTANCE));
+	/* Otherwise nothing was traced, and the comparisons below would prove nothing. */
+	ASSERT_LT(0, sum(native.woken));
+	ASSERT_LT(0, sum(bolt.woken));
+	EXPECT_LT(0, sum(native.forked));
+	EXPECT_LT(0, sum(bolt.forked));
+	EXPECT_LT(0, native.fallback);
 	EXPECT_EQ(0, bolt.woken[VICTIM]);
 	EXPECT_EQ(0, bolt.forked[VICTIM]);
 	/*

@@ -141,12 +141,20 @@ TEST_F(nodes, device_nodes_answer_enxio)
 	static const char * const nodes[] = {
 		"/dev/cpu/1/msr", "/dev/cpu/1/cpuid",
 	};
+	bool there[ARRAY_SIZE(nodes)];
+	int n = 0;
 
-	if (access(nodes[0], F_OK) && access(nodes[1], F_OK))
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		there[i] = !access(nodes[i], F_OK);
+		n += there[i];
+	}
+	if (!n)
 		SKIP(return, "no device nodes of CPUs on this machine");
 	ASSERT_EQ(0, enable(true));
 	ASSERT_EQ(0, set_online(VICTIM, false));
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		if (!there[i])
+			continue;
 		EXPECT_EQ(-1, open(nodes[i], O_RDONLY));
 		EXPECT_EQ(ENXIO, errno)
 			TH_LOG("%s", nodes[i]);

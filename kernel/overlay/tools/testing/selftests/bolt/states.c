@@ -332,9 +332,10 @@ TEST_F(states, malformed_is_refused)
 	};
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(bad); i++)
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		EXPECT_EQ(-EINVAL, put(DEBUG_DIR "states", bad[i]))
 			TH_LOG("'%s'", bad[i]);
+	}
 }
 
 /* When memory is short, reclaim queues a worker that settles parked CPUs. */
@@ -361,7 +362,7 @@ TEST_F(states, forced_grace_periods_are_said)
 	char text[512];
 
 	ASSERT_EQ(0, get(DEBUG_DIR "stats", text, sizeof(text)));
-	EXPECT_NE(NULL, strstr(text, "grace_periods expedited"));
+	ASSERT_NE(NULL, strstr(text, "grace_periods expedited"));
 	if (put("/sys/kernel/rcu_normal", "1"))
 		SKIP(return, "no rcu_normal");
 	EXPECT_EQ(0, get(DEBUG_DIR "stats", text, sizeof(text)));
