@@ -172,6 +172,15 @@ def test_kunit_on_one_cpu(kernel: Kernels, arch: str) -> None:
     assert all((passed, failed) == (0, 0) for passed, failed, _ in counted)
 
 
+@pytest.mark.nightly
+def test_kunit_on_nodes(kernel: Kernels, arch: str) -> None:
+    """The guest has two nodes and many CPUs; tests that do not fit such a machine are skipped."""
+    ours, counted = kunit(play(kernel, arch, "kunit-nodes"))
+    assert ours >= COMMON
+    assert sum(passed for passed, _, _ in counted) >= 30
+    assert all(failed == 0 for _, failed, _ in counted)
+
+
 def domains_are_right(done: GuestResult) -> bool:
     """Tell whether every test of the suite of scheduler domains passed."""
     ours, counted = kunit(done)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For tests that take a CPU offline and back: chooses the CPU, and restores Bolt's
- * settings.
+ * For tests that take CPUs offline and back: chooses a CPU, brings back all CPUs that
+ * were online before the test, even if the test fails, and restores Bolt's settings.
  */
 #ifndef _BOLT_TESTS_FIXTURE_H
 #define _BOLT_TESTS_FIXTURE_H
@@ -17,13 +17,15 @@
 #include "../steps.h"
 
 /**
- * struct bolt_fixture - the CPU of a test, and the settings to restore
+ * struct bolt_fixture - the CPU of a test, and what to restore
  * @victim:		the CPU that the test takes offline
+ * @online:		the CPUs that were online before the test
  * @was_enabled:	whether Bolt was enabled before the test
  * @delay_ms:		the settle delay before the test
  */
 struct bolt_fixture {
 	unsigned int victim;
+	struct cpumask online;
 	bool was_enabled;
 	unsigned int delay_ms;
 };
@@ -75,6 +77,7 @@ static inline int bolt_fixture_begin(struct kunit *test,
 	dev = get_cpu_device(f->victim);
 	if (num_online_cpus() < 2 || !dev || dev_offline_disabled(dev))
 		kunit_skip(test, "the highest CPU cannot go offline");
+	cpumask_copy(&f->online, cpu_online_mask);
 	f->was_enabled = bolt_enabled();
 	f->delay_ms = bolt_settle_delay_ms;
 	bolt_settle_delay(60 * MSEC_PER_SEC);
@@ -86,7 +89,10 @@ static inline int bolt_fixture_begin(struct kunit *test,
 
 static inline void bolt_fixture_end(struct bolt_fixture *f)
 {
-	add_cpu(f->victim);
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &f->online)
+		add_cpu(cpu);
 	bolt_enable(f->was_enabled);
 	bolt_settle_delay(f->delay_ms);
 }

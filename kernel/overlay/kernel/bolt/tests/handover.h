@@ -72,6 +72,7 @@ static inline int bolt_handover_begin(struct kunit *test,
 
 static inline void bolt_handover_end(struct bolt_handover *h)
 {
+	leave = NULL;
 	add_cpu(victim);
 	if (h->state > 0)
 		cpuhp_remove_state_nocalls(h->state);

@@ -73,22 +73,26 @@ static void leave_packet(void)
 	_local_bh_enable();
 }
 
-/* Brings loopback up and registers receive(). Returns whether loopback was up before. */
-static bool begin_to_receive(struct kunit *test)
+static bool receiving, was_up;
+
+/* Brings loopback up and registers receive(). */
+static void begin_to_receive(struct kunit *test)
 {
 	struct net_device *lo = init_net.loopback_dev;
-	bool was_up;
 
 	rtnl_lock();
 	was_up = lo->flags & IFF_UP;
 	KUNIT_EXPECT_EQ(test, dev_open(lo, NULL), 0);
 	rtnl_unlock();
 	dev_add_pack(&local);
-	return was_up;
+	receiving = true;
 }
 
-static void end_receiving(bool was_up)
+static void end_receiving(void)
 {
+	if (!receiving)
+		return;
+	receiving = false;
 	dev_remove_pack(&local);
 	rtnl_lock();
 	if (!was_up)
@@ -98,10 +102,8 @@ static void end_receiving(bool was_up)
 
 static void a_packet_that_has_come(struct kunit *test)
 {
-	bool was_up = begin_to_receive(test);
-
+	begin_to_receive(test);
 	handed_over(test, NULL, leave_packet);
-	end_receiving(was_up);
 }
 
 #ifdef CONFIG_RPS
@@ -165,7 +167,6 @@ static void an_ipi_to_a_cpu_that_dies_too(struct kunit *test)
 		.reason = "only asks on which CPU the callback runs",
 	};
 	struct bolt_handover *h = test->priv;
-	bool was_up;
 
 	mate = find_mate();
 	if (!mate)
@@ -186,7 +187,7 @@ static void an_ipi_to_a_cpu_that_dies_too(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, try_wait_for_completion(&arrived));
 	KUNIT_ASSERT_EQ(test, change_both(true), 0);
 
-	was_up = begin_to_receive(test);
+	begin_to_receive(test);
 	/*
 	 * smp_call_function_single() is not used: if this task runs on @mate, that
 	 * function makes a plain call with interrupts off, and netif_rx() then enables
@@ -195,7 +196,6 @@ static void an_ipi_to_a_cpu_that_dies_too(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, smp_call_on_cpu(mate, receive_here, NULL, false), 0);
 	KUNIT_EXPECT_NE(test, 0,
 			wait_for_completion_timeout(&arrived, HANDOVER_PATIENCE));
-	end_receiving(was_up);
 }
 #endif
 
@@ -226,6 +226,13 @@ static void a_card_to_be_polled(struct kunit *test)
 	free_netdev(dev);
 }
 
+/* A test that fails leaves the rest of its function out, so that all is undone here. */
+static void handover_net_exit(struct kunit *test)
+{
+	end_receiving();
+	bolt_handover_exit(test);
+}
+
 static struct kunit_case bolt_handover_net_cases[] = {
 	KUNIT_CASE(a_packet_that_was_sent),
 	KUNIT_CASE(a_packet_that_has_come),
@@ -239,7 +246,7 @@ static struct kunit_case bolt_handover_net_cases[] = {
 static struct kunit_suite bolt_handover_net_suite = {
 	.name = "bolt_handover_net",
 	.init = bolt_handover_init,
-	.exit = bolt_handover_exit,
+	.exit = handover_net_exit,
 	.test_cases = bolt_handover_net_cases,
 };
 

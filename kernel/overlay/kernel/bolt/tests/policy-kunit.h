@@ -129,8 +129,6 @@ static struct kunit_suite bolt_policy_suite = {
 
 kunit_test_suite(bolt_policy_suite);
 
-#define MAX_CALLS 64
-
 /* How many ms dying_waits() waits at most, while stop_machine() stops the CPUs. */
 #define DYING_WAIT_MS 20
 
@@ -141,8 +139,14 @@ struct call {
 	bool startup;
 };
 
+/*
+ * The first calls since forget_calls(), with room for a teardown and a startup on each
+ * CPU. seen.nr counts all calls.
+ */
+static struct call *calls;
+static int max_calls;
+
 static struct {
-	struct call calls[MAX_CALLS];
 	atomic_t nr;
 	atomic_t inside;
 	atomic_t met;
@@ -158,13 +162,13 @@ struct fit_test {
 
 static int note(unsigned int cpu, bool startup)
 {
-	unsigned int i = atomic_inc_return(&seen.nr) - 1;
+	int i = atomic_inc_return(&seen.nr) - 1;
 	int err = 0;
 
 	if (atomic_inc_return(&seen.inside) > 1)
 		atomic_inc(&seen.met);
-	if (i < MAX_CALLS)
-		seen.calls[i] = (struct call){
+	if (i < max_calls)
+		calls[i] = (struct call){
 			.cpu = cpu,
 			.online = num_online_cpus(),
 			.startup = startup,
@@ -241,9 +245,9 @@ static void unknown_states_see_what_they_see_natively(struct kunit *test)
 	go_one_by_one(test, &ft->cpus);
 	nr = atomic_read(&seen.nr);
 	KUNIT_ASSERT_EQ(test, nr, 2 * cpumask_weight(&ft->cpus));
-	native = kunit_kzalloc(test, sizeof(seen.calls), GFP_KERNEL);
+	native = kunit_kcalloc(test, nr, sizeof(*native), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, native);
-	memcpy(native, seen.calls, sizeof(seen.calls));
+	memcpy(native, calls, nr * sizeof(*native));
 
 	KUNIT_ASSERT_EQ(test, bolt_enable(true), 0);
 	forget_calls();
@@ -252,9 +256,9 @@ static void unknown_states_see_what_they_see_natively(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.met), 0);
 	KUNIT_ASSERT_EQ(test, atomic_read(&seen.nr), nr);
 	for (i = 0; i < nr; i++) {
-		KUNIT_EXPECT_EQ(test, seen.calls[i].cpu, native[i].cpu);
-		KUNIT_EXPECT_EQ(test, seen.calls[i].online, native[i].online);
-		KUNIT_EXPECT_EQ(test, seen.calls[i].startup, native[i].startup);
+		KUNIT_EXPECT_EQ(test, calls[i].cpu, native[i].cpu);
+		KUNIT_EXPECT_EQ(test, calls[i].online, native[i].online);
+		KUNIT_EXPECT_EQ(test, calls[i].startup, native[i].startup);
 	}
 }
 
@@ -279,7 +283,7 @@ static void declared_states_see_the_others(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, atomic_read(&seen.nr),
 			2 * cpumask_weight(&ft->cpus));
 	for (i = 0; i < atomic_read(&seen.nr); i++)
-		KUNIT_EXPECT_EQ(test, seen.calls[i].online, num_online_cpus());
+		KUNIT_EXPECT_EQ(test, calls[i].online, num_online_cpus());
 }
 
 /*
@@ -476,8 +480,8 @@ static int calls_of(bool startup)
 {
 	int i, n = 0;
 
-	for (i = 0; i < min(atomic_read(&seen.nr), MAX_CALLS); i++)
-		n += seen.calls[i].startup == startup;
+	for (i = 0; i < min(atomic_read(&seen.nr), max_calls); i++)
+		n += calls[i].startup == startup;
 	return n;
 }
 
@@ -602,7 +606,9 @@ static int fit_init(struct kunit *test)
 	int err;
 
 	ft = kunit_kzalloc(test, sizeof(*ft), GFP_KERNEL);
-	if (!ft)
+	max_calls = 2 * nr_cpu_ids;
+	calls = kunit_kcalloc(test, max_calls, sizeof(*calls), GFP_KERNEL);
+	if (!ft || !calls)
 		return -ENOMEM;
 	err = bolt_fixture_begin(test, &ft->fixture);
 	if (err)
@@ -618,13 +624,10 @@ static int fit_init(struct kunit *test)
 static void fit_exit(struct kunit *test)
 {
 	struct fit_test *ft = test->priv;
-	unsigned int cpu;
 
 	if (!ft)
 		return;
 	forget_calls();
-	for_each_cpu(cpu, &ft->cpus)
-		add_cpu(cpu);
 	if (ft->state > 0)
 		cpuhp_remove_state_nocalls(ft->state);
 	bolt_fixture_end(&ft->fixture);

@@ -224,32 +224,33 @@ static int mapping_make(struct mapping *m)
  */
 static void warm_return_sees_new_mappings(struct kunit *test)
 {
+	struct bolt_fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 	bool wanted = READ_ONCE(bolt_park_warm);
-	struct bolt_fixture f = {};
 	struct mapping m = {};
 	u64 returned;
 
-	KUNIT_ASSERT_EQ(test, bolt_fixture_begin(test, &f), 0);
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	KUNIT_ASSERT_EQ(test, bolt_fixture_begin(test, f), 0);
 	if (bolt_warm_want(true)) {
-		bolt_fixture_end(&f);
+		bolt_fixture_end(f);
 		kunit_skip(test, "no CPU can be parked warm");
 	}
 	KUNIT_EXPECT_EQ(test, mapping_make(&m), 0);
 	if (!m.area)
 		goto out;
-	smp_call_function_single(f.victim, read_mapping, &m, 1);
+	smp_call_function_single(f->victim, read_mapping, &m, 1);
 	KUNIT_EXPECT_EQ(test, m.found, OLD);
 
 	returned = bolt_stats[BOLT_STAT_WARM];
-	KUNIT_EXPECT_EQ(test, remove_cpu(f.victim), 0);
+	KUNIT_EXPECT_EQ(test, remove_cpu(f->victim), 0);
 	KUNIT_EXPECT_EQ(test, map(&m, 1), 0);
-	KUNIT_EXPECT_EQ(test, add_cpu(f.victim), 0);
+	KUNIT_EXPECT_EQ(test, add_cpu(f->victim), 0);
 	KUNIT_EXPECT_EQ(test, bolt_stats[BOLT_STAT_WARM], returned + 1);
-	smp_call_function_single(f.victim, read_mapping, &m, 1);
+	smp_call_function_single(f->victim, read_mapping, &m, 1);
 	KUNIT_EXPECT_EQ(test, m.found, NEW);
 out:
 	mapping_free(&m);
-	bolt_fixture_end(&f);
+	bolt_fixture_end(f);
 	bolt_warm_want(wanted);
 }
 

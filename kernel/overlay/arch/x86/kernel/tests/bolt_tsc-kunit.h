@@ -22,10 +22,11 @@
 #include <asm/tsc.h>
 
 #include "../../../../kernel/bolt/compat.h"
-#include "../../../../kernel/bolt/request.h"
+#include "../../../../kernel/bolt/tests/fixture.h"
 #include "../../../../kernel/bolt/warm.h"
 
 struct tsc_test {
+	struct cpumask online;
 	bool was_enabled;
 	bool was_warm;
 	int was_reliable;
@@ -37,6 +38,22 @@ static void nothing(void *unused)
 {
 }
 
+/*
+ * Whether CPUs that come get no TSC test, because the TSCs of this machine are not in
+ * step. The tests revoke "tsc=reliable", see cycle(), so that the answer must not depend
+ * on it.
+ */
+static bool unsynchronized(void)
+{
+	int reliable = tsc_clocksource_reliable;
+	bool found;
+
+	tsc_clocksource_reliable = 0;
+	found = unsynchronized_tsc();
+	tsc_clocksource_reliable = reliable;
+	return found;
+}
+
 static int tsc_test_init(struct kunit *test)
 {
 	struct tsc_test *tt;
@@ -46,11 +63,12 @@ static int tsc_test_init(struct kunit *test)
 	dev = get_cpu_device(victim);
 	if (num_online_cpus() < 2 || !dev || dev_offline_disabled(dev))
 		kunit_skip(test, "no CPU can go offline");
-	if (unsynchronized_tsc() || boot_cpu_has(X86_FEATURE_TSC_ADJUST))
+	if (unsynchronized() || boot_cpu_has(X86_FEATURE_TSC_ADJUST))
 		kunit_skip(test, "CPUs that return get no short TSC test here");
 	tt = kunit_kzalloc(test, sizeof(*tt), GFP_KERNEL);
 	if (!tt)
 		return -ENOMEM;
+	cpumask_copy(&tt->online, cpu_online_mask);
 	tt->was_enabled = bolt_enabled();
 	tt->was_reliable = tsc_clocksource_reliable;
 	tt->was_warm = bolt_warm_wanted();
@@ -62,10 +80,12 @@ static int tsc_test_init(struct kunit *test)
 static void tsc_test_exit(struct kunit *test)
 {
 	struct tsc_test *tt = test->priv;
+	unsigned int cpu;
 
 	if (!tt)
 		return;
-	add_cpu(victim);
+	for_each_cpu(cpu, &tt->online)
+		add_cpu(cpu);
 	bolt_enable(tt->was_enabled);
 	bolt_warm_want(tt->was_warm);
 	tsc_clocksource_reliable = tt->was_reliable;
@@ -338,8 +358,8 @@ static void package_that_returns_at_once_is_full(struct kunit *test)
 	}
 	KUNIT_EXPECT_GE(test, cpumask_weight(package), 2u);
 	tsc_clocksource_reliable = 0;
-	KUNIT_ASSERT_EQ(test, bolt_cpus_down(package), 0);
-	KUNIT_ASSERT_EQ(test, bolt_cpus_up(package), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(package, false), 0);
+	KUNIT_ASSERT_EQ(test, bolt_test_go(package, true), 0);
 	for_each_cpu(cpu, package) {
 		KUNIT_EXPECT_EQ(test, per_cpu_ptr(&bolt_tscs, cpu)->full,
 				full[cpu] + 1);
