@@ -31,7 +31,6 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
-#include "compat.h"
 #include "state.h"
 #include "visibility.h"
 
@@ -352,7 +351,11 @@ static struct bolt_entries *bolt_find_entries(unsigned int cpu,
 	struct device *dev = get_cpu_device(cpu);
 	struct bolt_entries *entries;
 
-	entries = compat_kzalloc_obj(*entries);
+	/*
+	 * The CPU may be dead: an allocation that waits for memory might wait for I/O that
+	 * completes only when a later teardown has run.
+	 */
+	entries = kzalloc(sizeof(*entries), GFP_NOWAIT);
 	if (!entries)
 		return NULL;
 	if (defer->node && dev)

@@ -47,9 +47,6 @@ static inline void compat_forget_idle(unsigned int cpu)
 /* The type of the binary attribute that a read or write function takes. */
 #define compat_bin_attribute struct bin_attribute
 
-/* Allocates cleared memory for an object; may sleep. */
-#define compat_kzalloc_obj(obj) kzalloc(sizeof(obj), GFP_KERNEL)
-
 /* WBINVD in a form that may be used where code must not be instrumented. */
 #define compat_wbinvd() native_wbinvd()
 

@@ -24,9 +24,6 @@ static inline void compat_cleanup_dead_cpu(unsigned int cpu)
 /* The type of the binary attribute that a read or write function takes. */
 #define compat_bin_attribute const struct bin_attribute
 
-/* Allocates cleared memory for an object; may sleep. */
-#define compat_kzalloc_obj(obj) kzalloc_obj(obj)
-
 /* WBINVD in a form that may be used where code must not be instrumented. */
 #define compat_wbinvd() wbinvd()
 
