@@ -3,8 +3,8 @@
  * Measures two moments that user space cannot see, "entry" in an offline request and "exit" in
  * an online request, on kernels with and without Bolt. The AP is the CPU that goes or comes, and
  * the control CPU is the CPU on which this program runs:
- *   entry: the control CPU has seen the AP dead. The function that the control CPU
- *          calls first after that, see dead[], is the only traced function.
+ *   entry: the control CPU has seen the AP dead. A function that the control CPU calls
+ *          soon after that, see dead[], is the only traced function.
  *   exit:  the first task runs on the AP. This is the first sched_switch in
  *          the trace, because only the AP is traced.
  */
@@ -17,8 +17,11 @@
 
 #define MAX_MOMENTS 1000
 
-/* The function that the control CPU calls first after a CPU has died: in Linux 6.12, in 7.3. */
-static const char *const dead[] = { "tick_cleanup_dead_cpu", "rcutree_migrate_callbacks" };
+/*
+ * A function that the control CPU calls soon after a CPU has died, and not before: in Linux 6.12
+ * the first one; in 7.3 the teardown of the first state of a dead CPU.
+ */
+static const char *const dead[] = { "tick_cleanup_dead_cpu", "finish_cpu" };
 
 static void set(const char *file, const char *value)
 {

@@ -97,8 +97,8 @@ enum bolt_unit {
  * @BOLT_PHASE_HARDWARE: from waking the AP to its idle loop
  * @BOLT_PHASE_AP: callbacks on the AP, and those of CPUHP_AP_ACTIVE
  * @BOLT_PHASE_STOP: stop_machine() with everything in it
- * @BOLT_PHASE_DIE: from the end of the stop to the AP's death
- * @BOLT_PHASE_DEAD: teardown callbacks on the control CPU
+ * @BOLT_PHASE_DIE: from the end of the stop to the AP's death, and moving its timers
+ * @BOLT_PHASE_DEAD: later teardown callbacks on the control CPU
  * @BOLT_PHASES: number of phases
  */
 enum bolt_phase {

@@ -3,15 +3,17 @@
  * The way down: all that happens to the CPUs of a request from active to dead, in
  * order. request.c calls bolt_offline_batch(), at the end of this file, for the
  * CPUs that go; and to undo a request, for the CPUs that have come. All CPUs end a
- * phase before any CPU begins the next. If a state is not fit for batches, that
- * holds only for the first phase, and each CPU goes through the later phases by
- * itself:
+ * phase before any CPU begins the next, except that the timers of a dead CPU are moved
+ * while other CPUs have yet to report their death. If a state is not fit for batches,
+ * all that holds only for the first phase, and each CPU goes through the later phases
+ * by itself:
  *
  *	bolt_deactivate()	CPUs leave the scheduler; one grace period
  *	bolt_run_threads()	teardowns in the hotplug threads; see threads.c
  *	bolt_stop_and_take_down()	one stop of the machine, in which the CPUs die:
  *				bolt_take_down() has the order of the stop
- *	bolt_run_dead_callbacks()	teardowns of dead CPUs, in the control task
+ *	bolt_await_deaths()	each CPU reports its death; its timers are moved
+ *	bolt_run_all_dead()	teardowns of dead CPUs, in the control task
  *
  * A phase takes the CPUs that are in its first state, or between that and its last state,
  * and leaves them in the last state. A CPU for which a phase fails goes back to where the
@@ -24,6 +26,7 @@
 
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/kthread.h>
@@ -254,6 +257,68 @@ static int bolt_take_down(void *data)
 	return 0;
 }
 
+/* Runs the dead callbacks of a CPU down to @goal, unless the CPU is there already. */
+static void bolt_run_dead(unsigned int cpu, enum cpuhp_state goal)
+{
+	if (bolt_cpu_state(cpu) > goal)
+		WARN(bolt_run_dead_callbacks(cpu, goal), "DEAD callback error for CPU%d", cpu);
+}
+
+/* After how many ms without a death no choice is made any more between CPUs that are late. */
+#define BOLT_DEATH_MS 10000
+
+/*
+ * Waits until one CPU of @left has reported its death, and returns that CPU. If only one
+ * CPU is left, or BOLT_DEATH_MS have passed since @start, returns the lowest CPU at once,
+ * and bolt_wait_for_death() waits for that CPU.
+ */
+static unsigned int bolt_next_death(const struct cpumask *left, ktime_t *start)
+{
+	unsigned int cpu;
+	s64 waited;
+
+	while (cpumask_weight(left) > 1) {
+		for_each_cpu(cpu, left) {
+			if (bolt_cpu_dead(cpu)) {
+				*start = ktime_get();
+				return cpu;
+			}
+		}
+		waited = ktime_ms_delta(ktime_get(), *start);
+		if (waited > BOLT_DEATH_MS)
+			break;
+		if (!waited)
+			cpu_relax();
+		else
+			usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
+	}
+	return cpumask_first(left);
+}
+
+/*
+ * Waits until the CPUs of @cpus that are not online have reported their death, for each
+ * CPU as long as bolt_wait_for_death() does. A timer of an offline CPU does not expire
+ * until the timer is moved. So the timers of each CPU are moved as soon as that CPU is
+ * dead: the host may run another CPU of @cpus late.
+ */
+static void bolt_await_deaths(const struct cpumask *cpus)
+{
+	static struct cpumask left;
+	ktime_t start = ktime_get();
+	unsigned int cpu;
+
+	cpumask_andnot(&left, cpus, cpu_online_mask);
+	while (!cpumask_empty(&left)) {
+		cpu = bolt_next_death(&left, &start);
+		cpumask_clear_cpu(cpu, &left);
+		__cpu_die(cpu);
+		bolt_wait_for_death(cpu);
+		bolt_set_transit(cpu, false);
+		compat_cleanup_dead_cpu(cpu);
+		bolt_run_dead(cpu, max(bolt_goal(cpu), CPUHP_TIMERS_PREPARE - 1));
+	}
+}
+
 /*
  * Makes @cpus, which have reached CPUHP_TEARDOWN_CPU, die in one stop of the
  * machine.
@@ -314,18 +379,13 @@ static int bolt_stop_and_take_down(const struct cpumask *cpus)
 	 * A dead CPU may have been the one that sends the tick broadcast. Before a wait,
 	 * this CPU takes the broadcast over: the timer of a wait may need the broadcast.
 	 */
-	for_each_cpu_andnot(cpu, cpus, cpu_online_mask)
+	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
 		hotplug_cpu__broadcast_tick_pull(cpu);
-	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
-		__cpu_die(cpu);
-		bolt_wait_for_death(cpu);
-		bolt_set_transit(cpu, false);
-	}
-	bolt_phase_end(BOLT_PHASE_DIE);
-	for_each_cpu_andnot(cpu, cpus, cpu_online_mask) {
-		compat_cleanup_dead_cpu(cpu);
+		/* A teardown below may wait for an RCU callback of any of the CPUs. */
 		rcutree_migrate_callbacks(cpu);
 	}
+	bolt_await_deaths(cpus);
+	bolt_phase_end(BOLT_PHASE_DIE);
 	return err;
 }
 
@@ -381,6 +441,47 @@ static int bolt_run_teardowns(const struct cpumask *mask)
 	return bolt_run_threads(CPUHP_TEARDOWN_CPU, false) ?: err;
 }
 
+/*
+ * The states down to which all CPUs that die in one stop go before one of them goes on.
+ * Timers, tasklets and block requests of a dead CPU wait for teardowns of that CPU. A
+ * later teardown of another CPU may wait for a task, for instance for a mutex that the
+ * task holds, and the task may wait for such a timer. Natively that cannot be: only one
+ * CPU is dead and not yet torn down, and the states that such work waits for are above
+ * most states whose teardowns wait.
+ */
+static const enum cpuhp_state bolt_dead_steps[] = {
+	CPUHP_TIMERS_PREPARE - 1,
+	CPUHP_SOFTIRQ_DEAD - 1,
+	CPUHP_OFFLINE,
+};
+
+/*
+ * Runs the dead callbacks of the CPUs of @mask that are dead. If a CPU has @refused to
+ * go, the CPUs that have died in this request, and CPUs that the request has found in
+ * CPUHP_AP_IDLE_DEAD, go to CPUHP_OFFLINE, and other CPUs stay where they are.
+ */
+static void bolt_run_all_dead(const struct cpumask *mask, bool refused)
+{
+	static struct cpumask dead;
+	enum cpuhp_state goal;
+	unsigned int cpu;
+	int i;
+
+	cpumask_clear(&dead);
+	for_each_cpu_andnot(cpu, mask, cpu_online_mask) {
+		if (!refused || cpumask_test_cpu(cpu, &bolt_round) ||
+		    bolt_cpu_state(cpu) == CPUHP_AP_IDLE_DEAD)
+			cpumask_set_cpu(cpu, &dead);
+	}
+	for (i = 0; i < ARRAY_SIZE(bolt_dead_steps); i++) {
+		for_each_cpu(cpu, &dead) {
+			goal = refused ? CPUHP_OFFLINE : bolt_goal(cpu);
+			if (goal < CPUHP_TEARDOWN_CPU)
+				bolt_run_dead(cpu, max(goal, bolt_dead_steps[i]));
+		}
+	}
+}
+
 /* Takes CPUs from inactive to dead: hotplug threads, the stop, dead callbacks. */
 static int bolt_take_off(const struct cpumask *mask, bool poll)
 {
@@ -401,23 +502,7 @@ static int bolt_take_off(const struct cpumask *mask, bool poll)
 	if (bolt_find(mask, CPUHP_TEARDOWN_CPU, CPUHP_TEARDOWN_CPU, false))
 		err = bolt_take_down_round() ?: err;
 
-	for_each_cpu(cpu, mask) {
-		enum cpuhp_state goal = bolt_goal(cpu);
-
-		/*
-		 * A CPU has refused to go. For CPUs that are dead by now, all dead
-		 * callbacks still run.
-		 */
-		if (bolt_gives_up(err)) {
-			if (bolt_cpu_state(cpu) != CPUHP_AP_IDLE_DEAD)
-				continue;
-			goal = CPUHP_OFFLINE;
-		}
-		if (goal >= CPUHP_TEARDOWN_CPU || cpu_online(cpu))
-			continue;
-		WARN(bolt_run_dead_callbacks(cpu, goal),
-		     "DEAD callback error for CPU%d", cpu);
-	}
+	bolt_run_all_dead(mask, bolt_gives_up(err));
 	if (err)
 		bolt_workqueues_come(mask);
 	bolt_phase_end(BOLT_PHASE_DEAD);

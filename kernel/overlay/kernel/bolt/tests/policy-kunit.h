@@ -600,6 +600,70 @@ static void the_last_to_die_finds_the_others_dead(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&dying_late), 0);
 }
 
+static struct cpumask torn_down;
+static atomic_t early, looks;
+
+/* Notes whether a CPU of the request has yet to go below @state. */
+static int look_whether_all_are_below(enum cpuhp_state state)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &torn_down) {
+		if (bolt_cpu_state(cpu) >= state)
+			atomic_inc(&early);
+	}
+	atomic_inc(&looks);
+	return 0;
+}
+
+static int look_after_timers(unsigned int cpu)
+{
+	return look_whether_all_are_below(CPUHP_TIMERS_PREPARE);
+}
+
+static int look_after_softirqs(unsigned int cpu)
+{
+	return look_whether_all_are_below(CPUHP_SOFTIRQ_DEAD);
+}
+
+/*
+ * The timers of all dead CPUs are moved before later teardowns run, and so are tasklets
+ * and block requests: such a teardown may wait for a task that waits for one of these.
+ */
+static void work_of_all_the_dead_is_moved_first(struct kunit *test)
+{
+	/* States that only Xen and a driver for AMD's processors register. */
+	static const enum cpuhp_state states[] = {
+		CPUHP_XEN_EVTCHN_PREPARE, CPUHP_PERF_X86_AMD_UNCORE_PREP,
+	};
+	struct fit_test *ft = test->priv;
+	int err;
+
+	if (bolt_find_unfit() != CPUHP_INVALID)
+		kunit_skip(test, "another state is unfit");
+	err = cpuhp_setup_state_nocalls(states[0], "bolt/test:early", NULL,
+					look_after_timers);
+	if (!err) {
+		err = cpuhp_setup_state_nocalls(states[1], "bolt/test:late", NULL,
+						look_after_softirqs);
+		if (err)
+			cpuhp_remove_state_nocalls(states[0]);
+	}
+	if (err == -EBUSY)
+		kunit_skip(test, "this machine has one of the states");
+	KUNIT_ASSERT_EQ(test, err, 0);
+	atomic_set(&early, 0);
+	atomic_set(&looks, 0);
+	cpumask_copy(&torn_down, &ft->cpus);
+	KUNIT_EXPECT_EQ(test, bolt_find_unfit(), CPUHP_INVALID);
+	KUNIT_EXPECT_EQ(test, bolt_test_go(&ft->cpus, false), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&looks), 2 * cpumask_weight(&ft->cpus));
+	KUNIT_EXPECT_EQ(test, atomic_read(&early), 0);
+	KUNIT_EXPECT_EQ(test, bolt_test_go(&ft->cpus, true), 0);
+	cpuhp_remove_state_nocalls(states[1]);
+	cpuhp_remove_state_nocalls(states[0]);
+}
+
 static int fit_init(struct kunit *test)
 {
 	struct fit_test *ft;
@@ -644,6 +708,7 @@ static struct kunit_case bolt_fit_cases[] = {
 	KUNIT_CASE(names_are_put_off),
 	KUNIT_CASE(a_startup_may_run_without_a_teardown),
 	KUNIT_CASE(the_last_to_die_finds_the_others_dead),
+	KUNIT_CASE(work_of_all_the_dead_is_moved_first),
 	{}
 };
 
