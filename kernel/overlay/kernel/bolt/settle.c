@@ -148,6 +148,9 @@ static int bolt_settle_state(unsigned int cpu, enum cpuhp_state state)
 	return 0;
 }
 
+/* After how many ms a state is tried again if another task holds a lock that the state needs. */
+#define BOLT_BUSY_MS 20
+
 /**
  * bolt_settle_everywhere - run a state's pending teardowns, for all CPUs
  * @state:	the state; if it is not deferred there is nothing to do
@@ -167,7 +170,7 @@ void bolt_settle_everywhere(enum cpuhp_state state)
 		while ((err = bolt_settle_state(cpu, state))) {
 			cond_resched();
 			if (err == -EBUSY)
-				msleep(20);
+				msleep(BOLT_BUSY_MS);
 		}
 	}
 }
@@ -194,9 +197,9 @@ void bolt_forget_state(enum cpuhp_state state)
 
 /*
  * Settles the highest pending state of @cpu whose class is @last or before, or a
- * part of that state. Returns false if there was no such state.
+ * part of that state. Returns 1, 0 if there was no such state, or -EBUSY as @settle does.
  */
-static bool bolt_settle_next(unsigned int cpu, enum bolt_class last)
+static int bolt_settle_next(unsigned int cpu, enum bolt_class last)
 {
 	int state, err = 0;
 
@@ -207,15 +210,20 @@ static bool bolt_settle_next(unsigned int cpu, enum bolt_class last)
 		err = bolt_settle_state(cpu, state);
 	bolt_unlock_states();
 	if (err == -EBUSY)
-		msleep(20);
+		return err;
 	return state >= 0;
 }
 
 /* Runs all pending teardowns of @cpu. */
 static void bolt_settle_states(unsigned int cpu)
 {
-	while (bolt_settle_next(cpu, BOLT_ELIDE))
+	int err;
+
+	while ((err = bolt_settle_next(cpu, BOLT_ELIDE))) {
+		if (err == -EBUSY)
+			msleep(BOLT_BUSY_MS);
 		cond_resched();
+	}
 }
 
 /**
@@ -285,19 +293,26 @@ static enum bolt_class bolt_due_with_delay(void)
 	return READ_ONCE(bolt_keep_for_delay) ? BOLT_ELIDE : BOLT_LAZY;
 }
 
-/* Runs the pending teardowns of @cpu whose class is @last or before. */
-static void bolt_settle_due(unsigned int cpu, enum bolt_class last)
+/* Runs the pending teardowns of @cpu whose class is @last or before. Returns 0 or -EBUSY. */
+static int bolt_settle_due(unsigned int cpu, enum bolt_class last)
 {
-	while (bolt_owes(cpu, last) && bolt_settle_next(cpu, last))
+	int err = 1;
+
+	while (err > 0 && bolt_owes(cpu, last)) {
+		err = bolt_settle_next(cpu, last);
 		cond_resched();
+	}
+	return min(err, 0);
 }
 
 /* Settles @cpu up to class @last, as the delay of @cpu is over or memory is short. */
-static void bolt_settle_now(unsigned int cpu, enum bolt_class last)
+static int bolt_settle_now(unsigned int cpu, enum bolt_class last)
 {
-	bolt_settle_due(cpu, last);
+	int err = bolt_settle_due(cpu, last);
+
 	if (bolt_warm_must_end(cpu))
 		bolt_warm_leave(cpumask_of(cpu));
+	return err;
 }
 
 /*
@@ -316,12 +331,15 @@ static void bolt_settle_work(struct work_struct *work)
 	unsigned int delay = READ_ONCE(bolt_settle_delay_ms), cpu;
 	bool pressure = xchg(&bolt_pressure, false);
 	enum bolt_class last = bolt_due_with_delay();
+	bool busy = false;
 	s64 next = -1;
 
 	for_each_possible_cpu(cpu) {
 		s64 left;
+		int err;
 
-		bolt_settle_due(cpu, BOLT_ASYNC);
+		err = bolt_settle_due(cpu, BOLT_ASYNC);
+		busy |= err < 0;
 		/*
 		 * No lock is held here: the functions that settle look again, with the
 		 * locks held.
@@ -331,9 +349,21 @@ static void bolt_settle_work(struct work_struct *work)
 		left = delay - ktime_ms_delta(ktime_get(),
 					      READ_ONCE(per_cpu_ptr(&bolt_cpus, cpu)->parked_at));
 		if (left <= 0 || pressure)
-			bolt_settle_now(cpu, pressure ? BOLT_ELIDE : last);
+			err = bolt_settle_now(cpu, pressure ? BOLT_ELIDE : last);
 		else if (next < 0 || left < next)
 			next = left;
+		busy |= err < 0;
+	}
+	if (busy) {
+		/*
+		 * A state may be busy for minutes, while a task takes memory offline. That
+		 * must not hold up other CPUs.
+		 */
+		if (pressure)
+			WRITE_ONCE(bolt_pressure, true);
+		mod_delayed_work(system_dfl_wq, to_delayed_work(work),
+				 msecs_to_jiffies(BOLT_BUSY_MS));
+		return;
 	}
 	if (next < 0)
 		return;

@@ -208,7 +208,7 @@ static void settling_in_parts_folds_all(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, remove_cpu(victim), 0);
 	/* The counter that was initialised last is the first that settling folds. */
 	while (*per_cpu_ptr(counters[COUNTERS - 1].counters, victim))
-		KUNIT_ASSERT_TRUE(test, bolt_settle_next(victim, BOLT_ELIDE));
+		KUNIT_ASSERT_EQ(test, bolt_settle_next(victim, BOLT_ELIDE), 1);
 	for (i = 0; i < COUNTERS; i++)
 		left += *per_cpu_ptr(counters[i].counters, victim) != 0;
 	KUNIT_EXPECT_GT(test, left, COUNTERS / 2);
@@ -408,6 +408,54 @@ static void settling_lets_states_be_registered(struct kunit *test)
 		cpuhp_remove_state_nocalls(late_state);
 	KUNIT_EXPECT_FALSE(test, bolt_test_parked(victim));
 	KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
+}
+
+static DECLARE_COMPLETION(victim_torn_down);
+
+static int lazy_teardown(unsigned int cpu)
+{
+	if (cpu == victim)
+		complete(&victim_torn_down);
+	return 0;
+}
+
+/*
+ * While a state of one CPU is busy, the worker settles other CPUs. The worker looks at
+ * the victim last, as no other CPU has a higher number.
+ */
+static void a_busy_state_holds_up_no_other_cpu(struct kunit *test)
+{
+	static const struct bolt_defer lazy = {
+		.class = BOLT_LAZY,
+		.reason = "test",
+	};
+	struct zone *zone = zone_of_test(test);
+	static struct cpumask others;
+	unsigned int other;
+	int state;
+
+	cpumask_clear(&others);
+	bolt_test_choose(&others);
+	cpumask_clear_cpu(victim, &others);
+	if (cpumask_empty(&others))
+		kunit_skip(test, "fewer than two CPUs besides CPU 0 can go");
+	other = cpumask_first(&others);
+	reinit_completion(&victim_torn_down);
+	state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "bolt/test:lazy",
+					  late_startup, lazy_teardown);
+	KUNIT_ASSERT_GT(test, state, 0);
+	KUNIT_EXPECT_EQ(test, bolt_defer_state(state, &lazy), 0);
+	KUNIT_EXPECT_EQ(test, remove_cpu(other), 0);
+	KUNIT_EXPECT_EQ(test, remove_cpu(victim), 0);
+	zone_pcp_disable(zone);
+	bolt_settle_delay(1);
+	KUNIT_EXPECT_NE(test, 0,
+			wait_for_completion_timeout(&victim_torn_down, 2 * HZ));
+	KUNIT_EXPECT_TRUE(test, bolt_set_has(bolt_pending(other), CPUHP_PAGE_ALLOC));
+	zone_pcp_enable(zone);
+	KUNIT_EXPECT_EQ(test, add_cpu(other), 0);
+	KUNIT_EXPECT_EQ(test, add_cpu(victim), 0);
+	cpuhp_remove_state_nocalls(state);
 }
 
 static DECLARE_COMPLETION(all_settled);
@@ -709,6 +757,7 @@ static struct kunit_case bolt_memory_cases[] = {
 	KUNIT_CASE(pages_are_kept_and_drained),
 	KUNIT_CASE(page_lists_are_sized_as_natively),
 	KUNIT_CASE(settling_lets_states_be_registered),
+	KUNIT_CASE(a_busy_state_holds_up_no_other_cpu),
 	KUNIT_CASE(disabled_needs_no_lock),
 	KUNIT_CASE(counters_are_folded_at_once),
 	KUNIT_CASE(folios_are_not_pinned),
