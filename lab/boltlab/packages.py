@@ -111,8 +111,9 @@ def ensure(*groups: str, arches: Sequence[Arch] = (), later: Iterable[Need] = ()
     log), or the contents of a package are still missing afterwards.
     """
     lacking = missing(groups, arches)
-    if not can_install():
-        lacking += [need for need in later if not need.present()]
+    waiting = [need for need in later if not need.present()]
+    if waiting and not can_install():
+        lacking += waiting
     if lacking:
         install([need.package for need in lacking], [need.what for need in lacking])
         still = [need.what for need in lacking if not need.present()]
